@@ -1,0 +1,40 @@
+"""Text checklist: the exact state, rendered every turn; nothing constrains what the agent does with it (§3.3)."""
+
+from artifact.arms.base import Opening, Outgoing, Request
+from artifact.gate import Gate
+from artifact.log.records import Booking
+from artifact.taskstate import parse_bookings
+
+
+class Checklist:
+    """The displayed rung. Its state is the generator's own (an oracle) and is advanced on receipts."""
+
+    name = "checklist"
+
+    async def open(self, opening: Opening) -> None:
+        """Take the reference graph."""
+        self._opening = opening
+        record = await opening.source.plan()
+        assert record.graph is not None, "the reference graph is always there"
+        self._gate = Gate(record.graph)
+
+    async def compose(self, request: Request) -> Outgoing:
+        """Append the checklist to the request."""
+        checklist = self._opening.prompts.checklist(self._gate.state)
+        return Outgoing(f"{request.text}\n\n{checklist}", checklist=checklist)
+
+    def receive(self, request: Request, reply: str) -> tuple[Booking, ...]:
+        """Enter every booking, and tick off the steps that the plan knows."""
+        bookings = []
+        for line in parse_bookings(reply, request.work_order):
+            step = self._gate.state.graph.step_with_code(line.code)
+            bookings.append(Booking(line.code, line.work_order, step, accepted=True))
+            if step is not None:
+                self._gate.receipt(step, work_order=line.work_order, turn=request.turn)
+        return tuple(bookings)
+
+    async def revise(self, message: str) -> None:
+        """Take the revised reference graph."""
+        record = await self._opening.source.revision(message)
+        assert record.revision is not None, "the reference revision is always there"
+        self._gate.revise(record.revision)

@@ -1,0 +1,81 @@
+"""The matcher: which step a request is about, and whether it explicitly orders a redo (§3.2)."""
+
+from typing import Any
+
+from artifact.arms.prompts import PromptSet, numbered_steps
+from artifact.arms.structured import Ask, Unusable, ask_json
+from artifact.log.records import MatchRecord
+from artifact.taskstate import TaskGraph
+
+
+async def match(ask: Ask, prompts: PromptSet, graph: TaskGraph, turn: int, message: str) -> MatchRecord:
+    """Resolve one request to a step of the compiled graph.
+
+    Parameters
+    ----------
+    ask : Ask
+        The state model.
+    prompts : PromptSet
+        Decides whether step and redo flag are one question or two.
+    graph : TaskGraph
+        The module's graph: names the steps.
+    turn : int
+        Index of the turn.
+    message : str
+        The client's message.
+
+    Returns
+    -------
+    MatchRecord
+        `step` None when the message names no step, or when no usable answer came (then `error` says why).
+    """
+    steps = {step.id: step.text for step in graph.steps}
+    listing = numbered_steps(steps.items())
+    if prompts.asking.match == "joint":
+        answer = await ask_json(ask, prompts, prompts.render("match", steps=listing, message=message), purpose="match",
+                                schema=_schema("match", _step_property(list(steps)) | _REDO),
+                                read=lambda found: (_read_step(found, steps), _read_redo(found)))
+        step, redo = answer.value if answer.value is not None else (None, False)
+        return MatchRecord(turn, step, redo, answer.error, answer.calls)
+    which = await ask_json(ask, prompts, prompts.render("match_step", steps=listing, message=message), purpose="match",
+                           schema=_schema("match_step", _step_property(list(steps))),
+                           read=lambda found: _Step(_read_step(found, steps)))
+    resolved = which.value.id if which.value is not None else None
+    if resolved is None:
+        return MatchRecord(turn, None, False, which.error, which.calls)
+    flag = await ask_json(ask, prompts, prompts.render("match_redo", message=message), purpose="match",
+                          schema=_schema("match_redo", _REDO), read=_read_redo)
+    return MatchRecord(turn, resolved, bool(flag.value), flag.error, which.calls + flag.calls)
+
+
+class _Step:
+    """A resolved step, which may be none: tells "no step" from "no answer"."""
+
+    def __init__(self, step: str | None) -> None:
+        self.id = step
+
+
+_REDO: dict[str, Any] = {"explicit_redo": {"type": "boolean"}}
+
+
+def _step_property(ids: list[str]) -> dict[str, Any]:
+    return {"step": {"anyOf": [{"type": "string", "enum": ids}, {"type": "null"}]}}
+
+
+def _schema(title: str, properties: dict[str, Any]) -> dict[str, Any]:
+    return {"title": title, "type": "object", "properties": properties, "required": list(properties),
+            "additionalProperties": False}
+
+
+def _read_step(found: dict[str, Any], steps: dict[str, str]) -> str | None:
+    step = found.get("step")
+    if step is not None and step not in steps:
+        raise Unusable(f"{step!r} is not a step of the plan")
+    return step
+
+
+def _read_redo(found: dict[str, Any]) -> bool:
+    flag = found.get("explicit_redo")
+    if not isinstance(flag, bool):
+        raise Unusable('"explicit_redo" must be true or false')
+    return flag

@@ -1,0 +1,26 @@
+"""Raw transcript: task state lives only in the text that the agent re-reads (§3.3)."""
+
+from artifact.arms.base import Opening, Outgoing, Request
+from artifact.log.records import Booking
+from artifact.taskstate import parse_bookings
+
+
+class Raw:
+    """The uncoupled rung: nothing is added, every booking is entered."""
+
+    name = "raw"
+
+    async def open(self, opening: Opening) -> None:
+        """Own nothing."""
+
+    async def compose(self, request: Request) -> Outgoing:
+        """Send the request as it is."""
+        return Outgoing(request.text)
+
+    def receive(self, request: Request, reply: str) -> tuple[Booking, ...]:
+        """Enter every booking."""
+        return tuple(Booking(line.code, line.work_order, None, accepted=True)
+                     for line in parse_bookings(reply, request.work_order))
+
+    async def revise(self, message: str) -> None:
+        """Own nothing."""

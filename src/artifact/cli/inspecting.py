@@ -1,0 +1,64 @@
+"""``score`` and ``show``: what logs say."""
+
+import argparse
+from pathlib import Path
+
+from artifact.errors import RequestError
+
+
+def add_commands(commands: argparse._SubParsersAction) -> None:  # type: ignore[type-arg]
+    """Declare this family's commands."""
+    score = commands.add_parser("score", help="verdicts from logs alone")
+    score.add_argument("logs", nargs="+", type=Path, metavar="LOG", help="log files, packed logs or folders")
+    score.add_argument("--decline-aware", action="store_true", help="take bookings inside a refusal as citations")
+    score.add_argument("--json", action="store_true", help="one JSON object an episode")
+    score.set_defaults(run=_score)
+
+    show = commands.add_parser("show", help="one episode as a person reads it")
+    show.add_argument("log", type=Path)
+    show.add_argument("--seed", type=int, help="which episode of a packed log")
+    show.add_argument("--turn", type=int, help="this turn only")
+    show.add_argument("--html", type=Path, metavar="F", help="write a page instead")
+    show.set_defaults(run=_show)
+
+
+def _score(options: argparse.Namespace) -> int:
+    from artifact.log import iter_logs
+    from artifact.report import proportion
+    from artifact.scorer import episode_frame
+    from artifact.taskstate import Channel
+
+    episodes = episode_frame(iter_logs(options.logs))
+    if options.json:
+        print(episodes.to_json(orient="records", lines=True), end="")
+        return 0
+    success, prefix = ("decline_aware", "da_") if options.decline_aware else ("strict", "")
+    print(f"{'cell and arm':72} {'success':>9}  rate  interval     " + " ".join(f"{c:>12}" for c in Channel))
+    for (cell, arm, _), group in episodes.groupby(["cell", "arm", "options"], sort=True):
+        done = group[group["completed"]]
+        rate = proportion(int(done[success].sum()), len(done))
+        shown = f"{rate.estimate:.2f}  {rate.low:.2f} to {rate.high:.2f}" if rate.n else "not run"
+        excluded = f"; {len(group) - len(done)} excluded" if len(group) > len(done) else ""
+        counts = " ".join(f"{done[prefix + channel].sum():>12}" for channel in Channel)
+        print(f"{f'{cell} {arm}':72} {f'{rate.k}/{rate.n}':>9}  {shown} {counts}{excluded}")
+    return 0
+
+
+def _show(options: argparse.Namespace) -> int:
+    from artifact.cli.render import log_text
+    from artifact.log import iter_logs
+
+    logs = (log for log in iter_logs([options.log]) if options.seed in (None, log.header.seed))
+    log = next(logs, None)
+    if log is None:
+        raise RequestError(f"{options.log} holds no episode of seed {options.seed}; leave --seed out to see the first")
+    if options.turn is not None and not 0 <= options.turn < len(log.turns):
+        raise RequestError(f"turn {options.turn} isn't in this log; its turns are 0 to {len(log.turns) - 1}")
+    if options.html is not None:
+        from artifact.cli.page import log_page
+        options.html.write_text(log_page(log, options.turn), "utf-8")
+        print(f"wrote {options.html}")
+        return 0
+    for part in log_text(log, options.turn):
+        print(part)
+    return 0

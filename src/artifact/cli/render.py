@@ -1,0 +1,82 @@
+"""Episodes and logs as a person reads them, on a terminal.
+
+Text from models and users is data: control characters in it are shown, never sent to the terminal.
+"""
+
+from collections.abc import Iterator
+
+from artifact.arms import load_prompts
+from artifact.log import EpisodeLog, TurnRecord
+from artifact.log.records import CompileRecord
+from artifact.scorer import TurnVerdict, score_log
+from artifact.taskstate import Brief, Episode, Revision
+
+
+def printable(text: str) -> str:
+    """The text with control characters made visible, line breaks kept."""
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+
+
+def _indented(text: str, mark: str) -> str:
+    first, *others = printable(text).split("\n")
+    return "\n".join([f"  {mark} {first}", *(f"  {' ' * len(mark)} {line}".rstrip() for line in others)])
+
+
+def episode_text(episode: Episode, prompts: str, brief: Brief) -> str:
+    """A generated episode: the brief, the schedule, the change of plan."""
+    lines = [f"seed {episode.seed}, {episode.size} steps, density {episode.density:g}, {episode.domain}", "",
+             load_prompts(prompts).brief(episode.graph, brief), "",
+             _revision_text(episode.revision), ""]
+    lines += [f"{number:2}  {turn.kind:14} {turn.step or '-':4} {printable(turn.text)}"
+              for number, turn in enumerate(episode.turns)]
+    lines += ["", "spare asks, for requests that were deferred:"]
+    lines += [f"    {turn.step:4} {printable(turn.text)}" for turn in episode.reasks]
+    return "\n".join(lines)
+
+
+def _revision_text(revision: Revision) -> str:
+    if revision.cancel is None:
+        return "revision: none at this size"
+    rewires = "; ".join(f"{step} to [{', '.join(needs)}]" for step, needs in revision.rewires)
+    relax = " without ".join(revision.relax) if revision.relax else "nothing"
+    return f"revision: cancel {revision.cancel}; rewire {rewires or 'nothing'}; relax {relax}"
+
+
+def log_text(log: EpisodeLog, only_turn: int | None) -> Iterator[str]:
+    """A logged episode: what it was measured on, then requests, directives, bookings and verdicts."""
+    header, verdict = log.header, score_log(log)
+    if only_turn is None:
+        yield (f"{header.study}: {header.cell.slug}, arm {header.arm.slug}, seed {header.seed}, "
+               f"on {header.model.get('engine', 'an unknown engine')}")
+        yield from (_compile_text(record) for record in log.compiles)
+    for record, judged in zip(log.turns, verdict.turns, strict=True):
+        if only_turn in (None, record.turn):
+            yield _turn_text(record, judged)
+    if only_turn is None:
+        end = f"ended: {log.end.reason}" if log.end else "not finished"
+        wrong = sum(not turn.right for turn in verdict.turns)
+        yield f"{end}; {'strict success' if verdict.strict else f'{wrong} turns with violations'}"
+
+
+def _compile_text(record: CompileRecord) -> str:
+    defects = ", ".join(f"{f.defect} ({', '.join(f.steps)})" for f in record.defects) or "none"
+    return (f"{record.stage} of the state ({record.source}): "
+            f"{f'failed, {record.error}' if record.error else f'defects: {defects}'}; {len(record.calls)} calls")
+
+
+def _turn_text(record: TurnRecord, verdict: TurnVerdict) -> str:
+    about = f", {record.step} is {verdict.status}" if record.step else ""
+    lines = [f"--- turn {record.turn}: {verdict.label}{about}"]
+    lines += [_indented(notice, "!") for notice in record.notices]
+    lines.append(_indented(record.text, ">"))
+    if record.checklist:
+        lines.append(_indented(record.checklist, "|"))
+    if record.directive:
+        lines.append(_indented(record.directive.text, "|"))
+    lines.append(_indented(record.reply, "<"))
+    for booking in record.bookings:
+        outcome = "entered" if booking.accepted else f"refused: {booking.reason}"
+        lines.append(f"  booking {booking.code}/{booking.work_order}: {outcome}")
+    wrong = ", ".join(f"{v.channel} of {v.step}" for v in verdict.violations)
+    lines.append(f"  {f'WRONG: {wrong}' if wrong else 'right'}")
+    return "\n".join(lines)

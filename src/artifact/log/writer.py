@@ -1,0 +1,139 @@
+"""Writing an episode log so that nothing is lost (DESIGN §5.3).
+
+Invariant: after kill -9 at any instant the file holds every record that was acknowledged, and at most one torn
+line after them, which the next opening cuts off.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from artifact.errors import InfrastructureError, RequestError
+from artifact.log.records import RECORD_TYPES, EndReason, EndRecord, EpisodeRecord, Record
+
+# What may differ between two runs of the same episode without making it another one.
+_CIRCUMSTANCES = frozenset({"started", "package"})
+
+
+# Ends that another try may overcome: the model gave no answer. A context that is too small stays so.
+TRANSIENT_ENDS = frozenset({EndReason.MODEL_ERROR, EndReason.TIMEOUT})
+
+
+class EpisodeWriter:
+    """Append-only writer of one episode log.
+
+    Records that are already in the file are kept: `recorded` gives them back, and writing them again is a
+    comparison, not an append. So a resumed run replays what is there and goes on where it stopped.
+
+    Parameters
+    ----------
+    path : Path
+        The log; its folder is made when missing.
+    durable : bool
+        Flush every record to the disk (fsync) before it counts as written.
+
+    Raises
+    ------
+    InfrastructureError
+        When the folder can't be written, or the disk is full.
+    RequestError
+        When the file holds something that is not such a log.
+    """
+
+    def __init__(self, path: Path, *, durable: bool = True) -> None:
+        self.path = path
+        self._durable = durable
+        self._cursor = 0
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = path.open("ab+", buffering=0)
+        except OSError as error:
+            raise InfrastructureError(f"{path.parent} can't be written ({error.strerror}); choose another folder "
+                                      "with --runs or make this one writable") from None
+        self.recorded: tuple[Record, ...] = tuple(self._recover())
+
+    def _recover(self) -> list[Record]:
+        self._file.seek(0)
+        content = self._file.read()
+        whole = content.rfind(b"\n") + 1
+        if whole < len(content):  # a torn last line: what was being written when the run was killed
+            self._file.truncate(whole)
+        self._start_of_last = content.rfind(b"\n", 0, max(0, whole - 1)) + 1
+        records = []
+        for number, line in enumerate(content[:whole].splitlines(), start=1):
+            try:
+                kind = orjson.loads(line)["record"]
+                records.append(RECORD_TYPES[kind].validate_json(line))
+            except (ValueError, KeyError, TypeError):
+                raise RequestError(f"line {number} of {self.path} is damaged; move the file away to run this episode "
+                                   "anew") from None
+        return records
+
+    def take_up(self) -> None:
+        """Cut off a last record that ended the episode for want of an answer, so that it can go on."""
+        end = self.recorded[-1]
+        if isinstance(end, EndRecord) and end.reason in TRANSIENT_ENDS:
+            self._file.truncate(self._start_of_last)
+            self.recorded = self.recorded[:-1]
+
+    def write(self, record: Record) -> None:
+        """Append one record, or check it against the one that is recorded in its place.
+
+        Raises
+        ------
+        RequestError
+            When the recorded one says something else: another cell, another program.
+        InfrastructureError
+            When the disk refuses.
+        """
+        if self._cursor < len(self.recorded):
+            self._compare(self.recorded[self._cursor], record)
+            self._cursor += 1
+            return
+        line = RECORD_TYPES[record.record].dump_json(record) + b"\n"
+        before = self._file.tell()
+        try:
+            written = self._file.write(line)
+            if written != len(line):
+                raise OSError(28, "No space left on device")
+            if self._durable:
+                os.fsync(self._file.fileno())
+        except OSError as error:
+            self._file.truncate(before)
+            raise InfrastructureError(f"{self.path} can't be written ({error.strerror}); nothing before is lost: make "
+                                      "room and give the same command again") from None
+
+    def _compare(self, recorded: Record, record: Record) -> None:
+        if recorded == record:
+            return
+        old, new = (RECORD_TYPES[r.record].dump_python(r, mode="json") for r in (recorded, record))
+        ignored = _CIRCUMSTANCES if isinstance(record, EpisodeRecord) else frozenset()
+        differences = [d for d in _differences(old, new) if d.split(".")[0].split(":")[0] not in ignored]
+        if differences:
+            found = "; ".join(differences[:3])
+            raise RequestError(f"{self.path} was made by another run than the one asked for ({found}); "
+                               "give the study another name with --study, or move the log away")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def _differences(old: Any, new: Any, where: str = "") -> list[str]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        found = []
+        for key in sorted(old.keys() | new.keys()):
+            found += _differences(old.get(key), new.get(key), f"{where}.{key}" if where else key)
+        return found
+    return [] if old == new else [f"{where}: {_short(old)} in the log, {_short(new)} now"]
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else orjson.dumps(value).decode()
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+WriteRecord = Callable[[Record], None]

@@ -1,0 +1,230 @@
+"""Many conversations: concurrency, resume, progress, one log an episode (DESIGN §5.3).
+
+Invariant: after kill -9 at any instant the same command goes on at the next turn, and the finished log says what an
+uninterrupted run would have said.
+"""
+
+import asyncio
+import contextlib
+import hashlib
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import artifact
+from artifact import paths
+from artifact.arms import PromptSet, load_prompts, make_arm
+from artifact.generator import generate
+from artifact.log.records import SCHEMA, CompileRecord, EndRecord, EpisodeRecord, Message, TurnRecord
+from artifact.log.writer import EpisodeWriter
+from artifact.models import ChatModel, open_model
+from artifact.models.base import Reply
+from artifact.runner.budgets import BUDGETS, Budgets
+from artifact.runner.commit import commit
+from artifact.runner.compiles import CompileCache
+from artifact.runner.episode import Conversation, hold
+from artifact.runner.lock import study_lock
+from artifact.runner.plan import EpisodePlan, StudyPlan
+from artifact.runner.progress import Progress
+from artifact.runner.sources import JournaledSource, ModelSource, OracleSource, makers_for
+from artifact.taskstate import Episode
+
+TEMPERATURE = 0.0  # Appendix B.4: identical for every model and call
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """What a run left behind.
+
+    Parameters
+    ----------
+    study : str
+        The study.
+    folder : Path
+        Where its logs lie.
+    ended : dict of str to int
+        Episodes by the reason of their end, earlier runs included.
+    run_now : int
+        Episodes that this run finished.
+    """
+
+    study: str
+    folder: Path
+    ended: dict[str, int]
+    run_now: int
+
+
+async def run_study_async(plan: StudyPlan, *, runs: Path = paths.RUNS, concurrency: int = 1, durable: bool = True,
+                          model: ChatModel | None = None, state_model: ChatModel | None = None,
+                          progress: Progress | None = None) -> RunSummary:
+    """Run what is missing of a study.
+
+    Parameters
+    ----------
+    plan : StudyPlan
+        What to run.
+    runs : Path
+        Folder of the runs; the study's logs go to ``runs/<study>/<cell>/<arm>/<seed>.jsonl``.
+    concurrency : int
+        Conversations at a time.
+    durable : bool
+        Flush each record to the disk before going on.
+    model, state_model : ChatModel or None
+        Opened models; None opens the ones that the plan names.
+    progress : Progress or None
+        Where progress is shown; None shows none.
+
+    Returns
+    -------
+    RunSummary
+        Counts by reason of end.
+
+    Raises
+    ------
+    RequestError, InfrastructureError
+        What keeps the study from going on; everything answered until then is kept.
+    """
+    folder = runs / plan.study
+    async with contextlib.AsyncExitStack() as stack:
+        stack.enter_context(study_lock(folder))
+        if model is None:
+            model = await open_model(plan.model, regime=plan.regime)
+            stack.push_async_callback(model.close)
+        if state_model is None:
+            state_model = model
+            if plan.state_model not in (None, plan.model):
+                state_model = await open_model(plan.state_model, regime=plan.regime)
+                stack.push_async_callback(state_model.close)
+        study = _Study(plan, folder, model, state_model, durable)
+        episodes = list(plan.episodes(model.name, state_model.name))
+        return await study.run(episodes, concurrency, progress or Progress.silent())
+
+
+def run_study(plan: StudyPlan, *, runs: Path = paths.RUNS, concurrency: int = 1, durable: bool = True,
+              progress: Progress | None = None) -> RunSummary:
+    """Run what is missing of a study, from code that is not asynchronous; see `run_study_async`.
+
+    Works in a notebook too, where a loop is already running: it then runs in a thread of its own.
+    """
+    def run() -> RunSummary:
+        return asyncio.run(run_study_async(plan, runs=runs, concurrency=concurrency, durable=durable,
+                                           progress=progress or Progress.shown()))
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return run()
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(run).result()
+
+
+class _Study:
+    def __init__(self, plan: StudyPlan, folder: Path, model: ChatModel, state_model: ChatModel, durable: bool) -> None:
+        self.plan, self.folder, self.durable = plan, folder, durable
+        self.model, self.state_model = model, state_model
+        self.prompts: PromptSet = load_prompts(plan.prompts)
+        self.budgets: Budgets = BUDGETS[plan.regime]
+        self.compiles = CompileCache(folder / "compiled")
+        self.identities = (model.identity(), state_model.identity())
+        self.commit = commit()
+
+    async def run(self, episodes: Sequence[EpisodePlan], concurrency: int, progress: Progress) -> RunSummary:
+        ended: Counter[str] = Counter()
+        run_now = 0
+        waiting = iter(episodes)
+
+        async def worker() -> None:
+            nonlocal run_now
+            for episode in waiting:
+                end, fresh = await self._run_one(episode, progress)
+                ended[end.reason] += 1
+                run_now += fresh
+                progress.finished(episode, end, fresh)
+
+        with progress.over(len(episodes)):
+            tasks = [asyncio.create_task(worker()) for _ in range(min(concurrency, len(episodes)))]
+            try:
+                await asyncio.gather(*tasks)
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+        return RunSummary(self.plan.study, self.folder, dict(sorted(ended.items())), run_now)
+
+    async def _run_one(self, plan: EpisodePlan, progress: Progress) -> tuple[EndRecord, bool]:
+        path = self.folder / plan.cell.slug / plan.arm.identity.slug / f"{plan.seed}.jsonl"
+        writer = EpisodeWriter(path, durable=self.durable)
+        try:
+            if writer.recorded:
+                writer.take_up()
+            recorded = writer.recorded
+            episode = generate(seed=plan.seed, size=plan.cell.size, density=plan.cell.density, domain=plan.cell.domain)
+            writer.write(self._header(plan, episode))
+            if recorded and isinstance(recorded[-1], EndRecord):
+                return recorded[-1], False
+            started = time.monotonic()
+            answered = [r for r in recorded if isinstance(r, TurnRecord)]
+            conversation = self._conversation(plan, episode, writer)
+            name = f"{plan.cell.slug}/{plan.arm.identity.slug}/{plan.seed}"
+            end = await hold(conversation, lambda turns: progress.turn(name, turns))
+            seconds = time.monotonic() - started + sum(turn.usage.latency_s for turn in answered)
+            end = replace(end, seconds=round(seconds, 3))
+            writer.write(end)
+            return end, True
+        finally:
+            writer.close()
+
+    def _header(self, plan: EpisodePlan, episode: Episode) -> EpisodeRecord:
+        model, state_model = self.identities
+        return EpisodeRecord(
+            schema=SCHEMA, study=self.plan.study, cell=plan.cell, arm=plan.arm.identity, seed=plan.seed,
+            episode=episode, prompts_sha256=self.prompts.sha256,
+            package={"version": artifact.__version__, "commit": self.commit}, model=model, state_model=state_model,
+            sampling={"temperature": TEMPERATURE, "seed": None, "budgets": asdict(self.budgets)},
+            started=datetime.now(UTC).isoformat(timespec="seconds"))
+
+    def _conversation(self, plan: EpisodePlan, episode: Episode, writer: EpisodeWriter) -> Conversation:
+        session = f"{plan.cell.slug}/{plan.arm.identity.slug}/{plan.seed}"
+        brief = self.prompts.brief(episode.graph, plan.cell.brief)
+        agent, helper = _bound(self.model, episode), _bound(self.state_model, episode)
+
+        async def answer(messages: Sequence[Message], *, max_tokens: int) -> Reply:
+            return await agent.complete(messages, max_tokens=max_tokens, temperature=TEMPERATURE, session=session)
+
+        async def ask(messages: list[Message], *, purpose: str, schema: dict[str, Any]) -> Reply:
+            budget = self.budgets.compile if purpose == "compile" else self.budgets.match
+            return await helper.complete(messages, max_tokens=budget, temperature=TEMPERATURE,
+                                         session=f"{session}:state/{schema['title']}", schema=schema)
+
+        async def share(stage: str, make: Callable[[], Awaitable[CompileRecord]]) -> CompileRecord:
+            if state is oracle:
+                return await make()
+            return await self.compiles.get(self._compile_key(plan, stage), make)
+
+        model, oracle = ModelSource(ask, self.prompts, brief), OracleSource(episode)
+        state, matcher = makers_for(plan.arm.name, plan.arm.options, model, oracle)
+        source = JournaledSource(state, matcher, writer.recorded, writer.write, share)
+        return Conversation(
+            episode=episode, brief=brief, prompts=self.prompts, arm=make_arm(plan.arm), source=source, agent=answer,
+            budgets=self.budgets, thinking=plan.cell.regime == "think",
+            recorded={r.turn: r for r in writer.recorded if isinstance(r, TurnRecord)}, write=writer.write)
+
+    def _compile_key(self, plan: EpisodePlan, stage: str) -> str:
+        """Compiles are shared per (model, prompt set, seed, S, density, domain, brief)."""
+        cell = plan.cell
+        model = self.identities[1].get("weights_sha256") or cell.state_model
+        parts = (model, self.prompts.sha256, cell.size, cell.density, cell.domain, str(cell.brief), cell.regime)
+        digest = hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+        return f"{digest}.{plan.seed}.{stage}"
+
+
+def _bound(model: ChatModel, episode: Episode) -> ChatModel:
+    """The perfect agent alone is told which episode it is in: it replays ground truth."""
+    bind = getattr(model, "bind", None)
+    return bind(episode) if bind is not None else model
+
+

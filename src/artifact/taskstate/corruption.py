@@ -1,0 +1,53 @@
+"""Disturbing a module's state on purpose: done bits flip, prerequisites drop (§5.3, Appendix D.4)."""
+
+import random
+from dataclasses import dataclass, replace
+
+from artifact.taskstate.receipts import Receipt
+from artifact.taskstate.state import TaskState
+
+_SPURIOUS = ""  # the work order of a done bit that no receipt stands behind
+
+
+@dataclass(frozen=True)
+class Corruption:
+    """A disturbance of the module's state, drawn anew each turn from the seed alone.
+
+    Parameters
+    ----------
+    rate : float
+        Probability ε, per step and turn, that the step's done bit flips, and likewise that it loses one
+        prerequisite.
+    seed : int
+        The episode's seed.
+    """
+
+    rate: float
+    seed: int
+
+    def apply(self, state: TaskState, turn: int) -> TaskState:
+        """The state after the corruptions of one turn; at rate 0 the state itself.
+
+        Parameters
+        ----------
+        state : TaskState
+            The module's state at the start of the turn.
+        turn : int
+            Index of the turn.
+        """
+        if self.rate <= 0:
+            return state
+        draw = random.Random(f"corruption:{self.seed}:{turn}")
+        for step in state.graph.steps:
+            # Three draws a step whatever happens, so that one corruption doesn't shift the next.
+            flip, drop, which = draw.random(), draw.random(), draw.random()
+            if flip < self.rate:
+                if step.id in state.done:
+                    state = replace(state, receipts=tuple(r for r in state.receipts if r.step != step.id))
+                else:
+                    state = replace(state, receipts=(*state.receipts, Receipt(step.id, _SPURIOUS, turn)))
+            prerequisites = state.graph[step.id].prerequisites
+            if drop < self.rate and prerequisites:
+                lost = prerequisites[int(which * len(prerequisites))]
+                state = replace(state, graph=state.graph.relax(step.id, lost))
+        return state

@@ -1,0 +1,191 @@
+"""The couplings, arm by arm, on a plan small enough to follow by hand."""
+
+import asyncio
+import itertools
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from artifact.arms import ArmOptions, ArmSpec, Opening, Request, load_prompts, make_arm
+from artifact.errors import RequestError
+from artifact.gate import DirectiveKind, Gate
+from artifact.log.records import CompileRecord, MatchRecord
+from artifact.taskstate import Corruption, Revision, Status, Step, TaskGraph, TaskState, judge_turn
+
+GRAPH = TaskGraph((
+    Step("s1", "draw the map", "RC-1001"),
+    Step("s2", "print the map", "RC-1002", ("s1",)),
+    Step("s3", "order the frames", "RC-1003"),
+    Step("s4", "hang the map", "RC-1004", ("s2", "s3")),
+)).check()
+REVISION = Revision("s3", (("s4", ("s2",)),), None)
+CODES = {step.id: step.code for step in GRAPH.steps}
+
+
+class FixedSource:
+    """A state source that answers from a list of matches."""
+
+    def __init__(self, matches: dict[int, tuple[str | None, bool]], graph: TaskGraph | None = GRAPH) -> None:
+        self.matches, self.graph = matches, graph
+        self.asked: list[int] = []
+
+    async def plan(self) -> CompileRecord:
+        return CompileRecord("plan", "compiled", self.graph, error=None if self.graph else "no JSON")
+
+    async def revision(self, message: str) -> CompileRecord:
+        return CompileRecord("revision", "compiled", GRAPH.revise(REVISION), revision=REVISION)
+
+    async def match(self, request: Request) -> MatchRecord:
+        self.asked.append(request.turn)
+        step, redo = self.matches.get(request.turn, (None, False))
+        return MatchRecord(request.turn, step, redo)
+
+
+def open_arm(name: str, matches: dict[int, tuple[str | None, bool]] | None = None, graph: TaskGraph | None = GRAPH,
+             options: ArmOptions = ArmOptions()):
+    arm, source = make_arm(ArmSpec(name, options)), FixedSource(matches or {}, graph)
+    asyncio.run(arm.open(Opening(load_prompts("paper"), source, seed=7)))
+    return arm, source
+
+
+def ask(arm, turn: int, text: str = "please (#W0001)", order: str | None = "#W0001", is_request: bool = True):
+    request = Request(turn, text, order, is_request)
+    return request, asyncio.run(arm.compose(request))
+
+
+def test_raw_adds_nothing_and_enters_everything():
+    arm, _ = open_arm("raw")
+    request, outgoing = ask(arm, 0)
+    assert outgoing.content == "please (#W0001)"
+    bookings = arm.receive(request, "ref RC-1004/#W0001 and ref RC-9999/#W0001")
+    assert [(b.code, b.accepted) for b in bookings] == [("RC-1004", True), ("RC-9999", True)]
+
+
+def test_checklist_is_appended_and_ticks_off_receipts():
+    arm, _ = open_arm("checklist")
+    request, outgoing = ask(arm, 0)
+    assert outgoing.content.startswith("please (#W0001)\n\n[PROJECT CHECKLIST")
+    assert "- s1: TODO (ready)\n- s2: TODO (waiting on: s1)" in outgoing.checklist
+    arm.receive(request, "ref RC-1001/#W0001")
+    asyncio.run(arm.revise("drop the frames"))
+    _, outgoing = ask(arm, 1)
+    assert "- s1: DONE\n- s2: TODO (ready)\n- s3: CANCELLED\n- s4: TODO (waiting on: s2)" in outgoing.checklist
+
+
+@pytest.mark.parametrize(("matched", "redo", "kind"), [
+    ("s1", False, "eligible"), ("s2", False, "blocked"), ("s3", False, "done"), ("s3", True, "redo"),
+])
+def test_directive_says_what_the_state_implies(matched, redo, kind):
+    arm, _ = open_arm("directive", {0: ("s3", False), 1: (matched, redo)})
+    request, _ = ask(arm, 0)
+    arm.receive(request, "ref RC-1003/#W0001")
+    _, outgoing = ask(arm, 1)
+    assert outgoing.directive is not None
+    assert (outgoing.directive.step, outgoing.directive.kind) == (matched, kind)
+    assert outgoing.content == f"please (#W0001)\n\n{outgoing.directive.text}"
+    assert outgoing.directive.text.startswith(f"[TASK-STATE] step {matched} ")
+
+
+def test_directive_gate_lets_the_agent_disobey():
+    arm, _ = open_arm("directive", {0: ("s2", False)})
+    request, outgoing = ask(arm, 0)
+    assert "BLOCKED -- prerequisites still missing: s1." in outgoing.content
+    assert arm.receive(request, "ref RC-1002/#W0001")[0].accepted
+
+
+def test_enforcement_refuses_and_tells_at_the_next_turn():
+    arm, _ = open_arm("enforcement", {0: ("s2", False), 1: (None, False), 2: (None, False)})
+    request, _ = ask(arm, 0)
+    booking, = arm.receive(request, "ref RC-1002/#W0001")
+    assert (booking.accepted, booking.step, booking.reason) == (False, "s2", "step s2 is BLOCKED")
+    _, outgoing = ask(arm, 1)
+    assert outgoing.content == ("[BOOKING REJECTED] Your line 'ref RC-1002/#W0001' was REJECTED -- step s2 is BLOCKED; "
+                                "that work was NOT booked.\n\nplease (#W0001)")
+    assert ask(arm, 2)[1].notices == ()
+
+
+def test_a_redo_is_admitted_only_while_it_is_authorized():
+    arm, _ = open_arm("enforcement", {0: ("s1", False), 1: ("s1", True), 2: ("s1", False)})
+    outcomes = []
+    for turn in range(3):
+        request, _ = ask(arm, turn, order=f"#W000{turn}")
+        outcomes.append(arm.receive(request, f"ref RC-1001/#W000{turn}")[0].accepted)
+    assert outcomes == [True, True, False]
+
+
+def test_fillers_pass_the_matcher_by_unless_it_runs_on_every_turn():
+    for every_turn, asked in ((False, []), (True, [0])):
+        arm, source = open_arm("directive", options=ArmOptions(match_every_turn=every_turn))
+        ask(arm, 0, "nice weather", None, is_request=False)
+        assert source.asked == asked
+
+
+def test_a_failed_compile_gives_no_directives_and_enters_no_booking():
+    arm, _ = open_arm("directive", {0: ("s1", False)}, graph=None)
+    assert ask(arm, 0)[1].directive is None
+    arm, _ = open_arm("enforcement", {0: ("s1", False)}, graph=None)
+    request, _ = ask(arm, 0)
+    booking, = arm.receive(request, "ref RC-1001/#W0001")
+    assert (booking.accepted, booking.reason) == (False, "the task state is not available")
+
+
+def test_an_unknown_arm_is_named_with_the_known_ones():
+    with pytest.raises(RequestError, match="no arm 'nudge'; the arms are raw, checklist"):
+        make_arm(ArmSpec("nudge"))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(st.lists(st.sampled_from(sorted(CODES.values())), max_size=4),
+                          st.sampled_from([None, *CODES]), st.booleans()), min_size=1, max_size=12),
+       st.integers(0, 12))
+def test_enforcement_never_commits_a_second_or_a_cancelled_execution(turns, revised_at):
+    matches = {number: (step, redo) for number, (_, step, redo) in enumerate(turns)}
+    arm, _ = open_arm("enforcement", matches)
+    committed: list[tuple[str, bool]] = []
+    cancelled = False
+    for number, (codes, _, _) in enumerate(turns):
+        if number == revised_at:
+            asyncio.run(arm.revise("drop the frames"))
+            cancelled = True
+        order = f"#W{number:04}"
+        request, outgoing = ask(arm, number, order=order)
+        redo = outgoing.directive.step if outgoing.directive and outgoing.directive.kind == "redo" else None
+        for booking in arm.receive(request, "\n".join(f"ref {code}/{order}" for code in codes)):
+            if booking.accepted:
+                assert booking.step not in {step for step, _ in committed} or booking.step == redo
+                assert not (cancelled and booking.step == "s3")
+                committed.append((booking.step, booking.step == redo))
+    firsts = [step for step, again in committed if not again]
+    assert len(firsts) == len(set(firsts))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.permutations(list(CODES)), st.sets(st.sampled_from(list(CODES))))
+def test_gate_and_correctness_rule_agree(order, executed_before):
+    gate = Gate(GRAPH)
+    for step in order:
+        if step in executed_before and gate.check(step).allowed:
+            gate.receipt(step, work_order="#W0001")
+    for step in CODES:
+        violations = judge_turn(gate.state, step, [step])
+        assert gate.check(step).allowed == (not violations)
+        assert (gate.directive(step) is DirectiveKind.ELIGIBLE) == (gate.state.status(step) is Status.TODO)
+
+
+def test_corruption_at_rate_zero_changes_nothing_and_is_drawn_from_the_seed_alone():
+    state = TaskState(GRAPH).execute("s1", "#W0001", 0)
+    assert Corruption(0.0, 1).apply(state, 3) is state
+    disturbed = [Corruption(0.5, seed).apply(state, turn) for seed, turn in itertools.product(range(5), range(5))]
+    again = [Corruption(0.5, seed).apply(state, turn) for seed, turn in itertools.product(range(5), range(5))]
+    assert disturbed == again
+    assert any(d.done != state.done for d in disturbed)
+    assert any(d.graph != state.graph for d in disturbed)
+
+
+def test_receipts_outlive_a_corrupted_state():
+    gate = Gate(GRAPH)
+    gate.receipt("s1", work_order="#W0001")
+    for turn in range(20):
+        gate.disturb(Corruption(0.9, 3), turn)
+    assert [receipt.step for receipt in gate.receipts] == ["s1"]

@@ -1,0 +1,147 @@
+"""The report from logs on disk: what is counted, what is written, and that it is the same each time."""
+
+import re
+from pathlib import Path
+
+import pytest
+from episode_logs import always_book, every_kind, perfect, play, save, state_bound
+from report_frames import LARGE, RUNGS, SMALL, climb, scored
+
+from artifact import paths
+from artifact.errors import RequestError
+from artifact.log import EndReason
+from artifact.report import build_report, ladders, load_scored
+from artifact.report.build import Destination
+from artifact.report.example import example_logs
+from artifact.report.numbers import Number, ladder_numbers, totals, write_numbers
+from artifact.report.scored import log_sources
+from artifact.report.sentences import measured_sentence, order_sentence, rung_sentence
+
+AGENTS = {"raw": always_book, "checklist": perfect, "directive": perfect, "enforcement": always_book}
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """Logs of two seeds on four rungs, and one that a timeout ended."""
+    folder = tmp_path / "runs"
+    for seed in (100, 101):
+        for arm, agent in AGENTS.items():
+            channel = {"channel": state_bound} if arm == "enforcement" else {}
+            save(play(every_kind(seed), agent, arm=arm, **channel), folder)  # type: ignore[arg-type]
+    save(play(every_kind(102), perfect, arm="raw", end=EndReason.TIMEOUT), folder)
+    return folder
+
+
+def destination(folder: Path) -> Destination:
+    """Everything under one folder."""
+    return Destination(folder / "tables", folder / "figures", folder / "numbers")
+
+
+def test_the_report_writes_the_same_bytes_twice(runs: Path, tmp_path: Path) -> None:
+    written = []
+    for place in ("one", "two"):
+        build_report(sources=[runs], to=destination(tmp_path / place))
+        files = sorted(path for path in (tmp_path / place).rglob("*") if path.is_file())
+        written.append({str(path.relative_to(tmp_path / place)): path.read_bytes() for path in files})
+    assert written[0] == written[1]
+    assert {"tables/ladder_amended.tex", "tables/ladder_original.csv", "tables/inventory.tex", "tables/channels.tex",
+            "tables/claims.tex", "tables/claims.txt", "tables/provenance.tex", "tables/reported_and_measured.csv",
+            "figures/capability.pdf", "figures/ladder.png", "figures/episode.pdf", "numbers/rq1.tex",
+            "numbers/rq2.tex"} <= set(written[0])
+
+
+def test_nothing_that_is_written_names_this_machine_or_the_time(runs: Path, tmp_path: Path) -> None:
+    build_report(sources=[runs], to=destination(tmp_path / "out"))
+    for path in (tmp_path / "out").rglob("*"):
+        if path.suffix in (".tex", ".csv", ".txt"):
+            text = path.read_text(encoding="utf-8")
+            assert str(tmp_path) not in text
+            assert str(paths.ROOT) not in text
+
+
+def test_the_report_counts_what_the_logs_say(runs: Path, tmp_path: Path) -> None:
+    built = build_report(sources=[runs], to=destination(tmp_path))
+    (ladder,) = built.ladders
+    counted = {arm: (ladder.proportion(arm).k, ladder.proportion(arm).n, ladder.excluded(arm)) for arm in RUNGS}
+    assert counted == {"raw": (0, 2, 1), "checklist": (2, 2, 0), "directive": (2, 2, 0), "enforcement": (2, 2, 0)}
+
+
+def test_an_episode_that_lies_in_two_places_is_counted_once(runs: Path, tmp_path: Path) -> None:
+    released = tmp_path / "released"
+    save(play(every_kind(100), perfect, arm="raw"), released)  # not what runs/ says of the same episode
+    logs = load_scored([released, runs])
+    assert logs.duplicates == 1
+    assert len(logs.episodes) == 9
+    assert ladders(logs.episodes)[0].by_seed("raw")[100] is True
+
+
+def test_studies_are_kept_apart(runs: Path, tmp_path: Path) -> None:
+    save(play(every_kind(100), perfect, arm="raw", study="smoke"), runs)
+    logs = load_scored([runs])
+    assert [(ladder.configuration.study, ladder.proportion("raw").n) for ladder in ladders(logs.episodes)] == [
+        ("smoke", 1), ("study", 2)]
+    only = logs.of_study("smoke")
+    assert (len(only.episodes), set(only.turns["study"]), len(only.headers)) == (1, {"smoke"}, 1)
+    with pytest.raises(RequestError, match="no logs of study 'none'"):
+        logs.of_study("none")
+
+
+def test_a_report_without_any_log_reads_not_run(tmp_path: Path) -> None:
+    built = build_report(sources=[], to=destination(tmp_path))
+    assert built.scored.episodes.empty
+    assert "not run" in (tmp_path / "tables" / "ladder_amended.tex").read_text()
+    assert not (tmp_path / "figures" / "episode.pdf").exists()
+    assert "no logs" in measured_sentence(built.scored)
+
+
+def test_only_the_two_default_folders_may_be_missing(tmp_path: Path) -> None:
+    assert paths.RUNS in log_sources(["runs"]) or not paths.RUNS.is_dir() or not log_sources(["runs"])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(RequestError, match="holds no logs"):
+        load_scored(log_sources([str(tmp_path / "empty")]))
+    with pytest.raises(RequestError, match="does not exist"):
+        load_scored(log_sources([str(tmp_path / "missing")]))
+
+
+def test_the_example_is_the_lowest_seed_that_all_rungs_completed(runs: Path) -> None:
+    logs = example_logs([runs], load_scored([runs]))
+    assert [(log.header.arm.name, log.header.seed) for log in logs] == [(arm, 100) for arm in RUNGS]
+    assert [log.header.seed for log in example_logs([runs], load_scored([runs]), seed=101)] == [101] * 4
+
+
+def test_a_seed_that_no_rung_completed_is_refused(runs: Path) -> None:
+    with pytest.raises(RequestError, match="no completed episode has seed 102"):
+        example_logs([runs], load_scored([runs]), seed=102)
+
+
+def test_numbers_are_defined_once_each_with_where_they_come_from(tmp_path: Path) -> None:
+    small = climb(dict(zip(RUNGS, (0, 1, 2, 4), strict=True)), 8, model=SMALL, state_model=LARGE)
+    logs = scored(small, climb({"raw": 1}, 8))
+    numbers = [*totals("rq2", logs), *ladder_numbers("rq2", ladders(logs.episodes))]
+    text = write_numbers(numbers, "rq2", tmp_path).read_text()
+    lines = text.splitlines()
+    defined = re.findall(r"^\\newcommand\{\\([A-Za-z]+)\}\{(.*)\}$", text, re.MULTILINE)
+    assert len(defined) == len({name for name, _ in defined}) == (len(lines) - 1) / 2
+    assert all(line.startswith("% ") for line in lines[::2] + lines[1::2] if not line.startswith(r"\newcommand"))
+    values = dict(defined)
+    stem = "RqTwoSCoderZeroPointFiveBStateCoderOnePointFiveBSFiveStrict"
+    assert values[f"{stem}EnforcementRate"] == "0.50"
+    assert values[f"{stem}EnforcementCount"] == "4/8"
+    assert values["RqTwoSCoderOnePointFiveBSFiveStrictDirectiveRate"] == "not run"
+    assert values["RqTwoEpisodes"] == "40"
+
+
+def test_a_macro_name_that_occurs_twice_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="name of two"):
+        write_numbers([Number("A", "1", "x"), Number("A", "2", "y")], "rq1", tmp_path)
+    with pytest.raises(ValueError, match="can't be the name"):
+        write_numbers([Number("A1", "1", "x")], "rq1", tmp_path)
+
+
+def test_readings_are_computed() -> None:
+    rising, falling = (dict(zip(RUNGS, (raw, 1, 2, 4), strict=True)) for raw in (0, 3))
+    found = ladders(scored(climb(rising, 8), climb(falling, 8, size=10)).episodes)
+    assert rung_sentence(found, "raw") == (f"Raw: 0/8 ({LARGE}, S=5, ρ=0.15, amended, s); 3/8 ({LARGE}, S=10, ρ=0.15, "
+                                           "amended, s).")
+    assert "in 1 of the 2 configurations" in order_sentence(found, RUNGS)
+    assert rung_sentence((), "raw") == "Raw: not run."
