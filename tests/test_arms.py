@@ -43,8 +43,8 @@ class FixedSource:
 
 
 def open_arm(name: str, matches: dict[int, tuple[str | None, bool]] | None = None, graph: TaskGraph | None = GRAPH,
-             options: ArmOptions = ArmOptions()):
-    arm, source = make_arm(ArmSpec(name, options)), FixedSource(matches or {}, graph)
+             options: ArmOptions | None = None):
+    arm, source = make_arm(ArmSpec(name, options or ArmOptions())), FixedSource(matches or {}, graph)
     asyncio.run(arm.open(Opening(load_prompts("paper"), source, seed=7)))
     return arm, source
 

@@ -4,8 +4,6 @@ import re
 from pathlib import Path
 
 import pytest
-from episode_logs import always_book, every_kind, perfect, play, save, state_bound
-from report_frames import LARGE, RUNGS, SMALL, climb, scored
 
 from artifact import paths
 from artifact.errors import RequestError
@@ -16,6 +14,8 @@ from artifact.report.example import example_logs
 from artifact.report.numbers import Number, ladder_numbers, totals, write_numbers
 from artifact.report.scored import log_sources
 from artifact.report.sentences import measured_sentence, order_sentence, rung_sentence
+from episode_logs import always_book, every_kind, perfect, play, save, state_bound
+from report_frames import LARGE, RUNGS, SMALL, climb, scored
 
 AGENTS = {"raw": always_book, "checklist": perfect, "directive": perfect, "enforcement": always_book}
 

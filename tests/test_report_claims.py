@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from report_frames import LARGE, RUNGS, SMALL, climb, episodes, scored, turn
 
 from artifact.errors import RequestError
 from artifact.report import Claim, ClaimVerdict, Scoring, claims_table, claims_text, evaluate, load_claims
@@ -15,6 +14,7 @@ from artifact.report.claims_table import claims_detail
 from artifact.report.ladder import ADJACENT, Configuration
 from artifact.report.scored import ScoredLogs
 from artifact.taskstate import Channel
+from report_frames import LARGE, RUNGS, SMALL, climb, episodes, scored, turn
 
 HOLDS, DIFFERS, NOT_TESTED = ClaimVerdict.HOLDS, ClaimVerdict.DIFFERS, ClaimVerdict.NOT_TESTED
 

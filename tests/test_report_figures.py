@@ -5,10 +5,8 @@ from pathlib import Path
 
 import matplotlib as mpl
 import pytest
-from episode_logs import always_book, every_kind, never_book, perfect, play, state_bound
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
-from report_frames import LARGE, RUNGS, SMALL, climb, scored
 
 from artifact.errors import InfrastructureError, RequestError
 from artifact.report import ladders, load_reported
@@ -18,6 +16,8 @@ from artifact.report.figure_ladder import drawn_ladder
 from artifact.report.figure_preview import capability_preview
 from artifact.report.style import ARM_COLOURS, ARM_MARKERS, figure_style, save
 from artifact.taskstate import Status
+from episode_logs import always_book, every_kind, never_book, perfect, play, state_bound
+from report_frames import LARGE, RUNGS, SMALL, climb, scored
 
 REPORTED = load_reported()
 

@@ -8,7 +8,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from report_frames import LARGE, RUNGS, SMALL, climb, episodes, scored
 
 from artifact.report import in_both_briefs, ladders, load_reported
 from artifact.report.channel_table import channel_table
@@ -20,6 +19,7 @@ from artifact.report.provenance_table import seeds_text
 from artifact.report.tables import Table, p_text
 from artifact.report.tex import escape, macro_name
 from artifact.taskstate import Channel
+from report_frames import LARGE, RUNGS, SMALL, climb, episodes, scored
 
 REPORTED = load_reported()
 

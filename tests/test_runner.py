@@ -82,7 +82,7 @@ def test_a_log_of_another_cell_is_refused_with_the_difference(tmp_path):
     run(tmp_path)
     log = next(tmp_path.rglob("raw/100.jsonl"))
     log.write_bytes(log.read_bytes().replace(b'"prompts_sha256":"', b'"prompts_sha256":"0000', 1))
-    with pytest.raises(RequestError, match="made by another run.*prompts_sha256: 0000"):
+    with pytest.raises(RequestError, match=r"made by another run.*prompts_sha256: 0000"):
         run(tmp_path)
 
 
@@ -180,3 +180,10 @@ def test_seeds_are_read(text, seeds):
 def test_bad_seeds_are_named(text):
     with pytest.raises(RequestError, match="100:228"):
         parse_seeds(text)
+
+
+def test_a_log_that_was_only_just_opened_is_passed_over_when_scoring(tmp_path):
+    run(tmp_path, seeds=(100,))
+    (tmp_path / "t" / "cell" / "raw").mkdir(parents=True)
+    (tmp_path / "t" / "cell" / "raw" / "101.jsonl").write_bytes(b'{"schema":1,"stu')
+    assert len(episode_frame(iter_logs([tmp_path]))) == 4

@@ -20,10 +20,13 @@ RUNS = ROOT / "runs"
 WEIGHTS = Path(os.environ.get("ARTIFACT_WEIGHTS", ROOT / "weights")).resolve()
 
 NOTEBOOKS = ROOT / "notebooks"
-FIGURES = ROOT / "figures"
 PAPER = ROOT / "paper"
-TABLES = PAPER / "tables"
-NUMBERS = PAPER / "numbers"
+
+# What is generated goes into the checkout, unless ARTIFACT_OUTPUT names another folder (the tests do).
+OUTPUT = Path(os.environ.get("ARTIFACT_OUTPUT", ROOT)).resolve()
+FIGURES = OUTPUT / "figures"
+TABLES = OUTPUT / "paper" / "tables"
+NUMBERS = OUTPUT / "paper" / "numbers"
 
 PROMPTS = PACKAGE / "prompts"
 DOMAINS = PACKAGE / "generator" / "domains"

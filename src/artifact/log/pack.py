@@ -14,7 +14,7 @@ from pathlib import Path
 import zstandard
 
 from artifact.errors import InfrastructureError, RequestError
-from artifact.log.reader import PACKED, UNPACKED, log_files, read_episode, read_packed
+from artifact.log.reader import PACKED, UNPACKED, NotBegun, log_files, read_episode, read_packed
 from artifact.paths import CHECKSUMS, DATA, RELEASED_LOGS
 
 _LEVEL = 19
@@ -66,7 +66,11 @@ def pack(run_dir: Path, data_dir: Path = DATA) -> PackReport:
     for path in log_files([run_dir]):
         if path.name.endswith(PACKED):
             raise RequestError(f"{path} is packed already; name a folder that holds {UNPACKED} files alone")
-        log = read_episode(path)
+        try:
+            log = read_episode(path)
+        except NotBegun:
+            left_out += 1
+            continue
         if log.end is None:
             left_out += 1
             continue

@@ -4,6 +4,7 @@ Invariant: what isn't an intact log is an error that names file and line, but fo
 unpacked log, which a killed run may leave and which counts as not written.
 """
 
+import contextlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -19,6 +20,10 @@ UNPACKED = ".jsonl"
 PACKED = ".jsonl.zst"
 
 _CHUNK = 1 << 16
+
+
+class NotBegun(RequestError):
+    """A log that was opened but holds no record yet: its run has just begun, or was killed as it did."""
 
 
 def read_episode(path: Path) -> EpisodeLog:
@@ -51,7 +56,7 @@ def read_episode(path: Path) -> EpisodeLog:
         except RequestError as error:
             raise type(error)(f"{path}, line {number}: {error}") from error
     if assembly is None:
-        raise RequestError(f"{path} holds no episode record yet; run the same command again to fill it, or delete it")
+        raise NotBegun(f"{path} holds no episode record yet; run the same command again to fill it, or delete it")
     return assembly.finish()
 
 
@@ -98,13 +103,15 @@ def iter_logs(paths: Iterable[Path]) -> Iterator[EpisodeLog]:
     Yields
     ------
     EpisodeLog
-        In the order of `paths`; within a folder sorted by path, seeds as numbers.
+        In the order of `paths`; within a folder sorted by path, seeds as numbers. A log that holds no record
+        yet is passed over: a study may be running.
     """
     for path in log_files(paths):
         if path.name.endswith(PACKED):
             yield from read_packed(path)
         else:
-            yield read_episode(path)
+            with contextlib.suppress(NotBegun):
+                yield read_episode(path)
 
 
 def log_files(paths: Iterable[Path]) -> list[Path]:
@@ -154,8 +161,12 @@ def _records(path: Path, lines: Iterator[bytes], *, torn_last_line: bool) -> Ite
             data = orjson.loads(line)
         except orjson.JSONDecodeError:
             # Nothing was being written after `end`, so nothing can be torn there.
-            if torn_last_line and number > 1 and not ended and next(lines, None) is None:
-                return
+            if torn_last_line and not ended and next(lines, None) is None:
+                if number > 1:
+                    return
+                if line.startswith(b'{"schema":'):  # the first record itself was being written
+                    raise NotBegun(f"{path} holds no episode record yet; run the same command again to fill it, or "
+                                   "delete it") from None
             raise RequestError(f"{path}, line {number}: this is no JSON, so the file is damaged or no log; restore it "
                                "or leave it out") from None
         record = _record(data, f"{path}, line {number}")

@@ -1,9 +1,9 @@
 """The embedded engine: llama.cpp's server inside this process, on weights whose hash was checked.
 
-Conversations and each kind of helper call have slots of their own. A helper call in a conversation's slot would evict the
-transcript from its prefix cache, and the next turn would read it all again.
-
-Invariant: a slot serves one call at a time, and a conversation stays in its slot while it is among the latest.
+Invariant: with one conversation slot and greedy decoding, a conversation's replies depend on the conversation alone,
+neither on what the engine answered before nor on whether the conversation was taken up after a crash. That is more
+than determinism of the arithmetic, which rounds otherwise for a token that was decoded than for one that was read:
+a conversation that is taken up is therefore lived through again, not read.
 """
 
 import asyncio
@@ -24,16 +24,17 @@ from artifact.errors import InfrastructureError, RequestError
 from artifact.log.records import Message
 from artifact.models.base import ContextOverflow, FinishReason, ModelError, ModelTimeout, Reply
 from artifact.models.registry import ModelEntry, Regime
+from artifact.models.slots import HELPER_MARK, Slot, Slots
 from artifact.models.transcript import Transcript, encode_messages
-
-HELPER_MARK = ":state"
-"""Marks the session of a helper call: ``s:state/match_step`` is a call of that kind for the conversation ``s``."""
-
-HELPER_SLOTS = 3
-"""Slots of the helper calls, one for each kind of prompt that recurs: what all calls of a kind share stays cached."""
 
 DEFAULT_CONTEXT = 16384
 """Tokens a slot; 44 turns of the embedded models' replies fit several times over."""
+
+HELPER_SLOTS = 3
+"""A matcher's two questions, and one for what is asked now and then."""
+
+BATCH = 128
+"""Prompt tokens that are read at once; a call can be stopped in between."""
 
 
 class LlamaCpp:
@@ -77,10 +78,11 @@ class LlamaCpp:
         self._regime_body = entry.regime_body(regime)
         self._timeout_s = timeout_s
         self._threads = threads or physical_cores()
-        self._slots = _Slots(slots, HELPER_SLOTS)
+        self._slots = Slots(slots, HELPER_SLOTS)
+        self._met: set[str] = set()
         self._server = _start(weights, slots=slots + HELPER_SLOTS, context=context, threads=self._threads, port=port)
         self._executor = ThreadPoolExecutor(slots + HELPER_SLOTS, thread_name_prefix="llama.cpp")
-        self._properties: dict[str, Any] = {}
+        self._properties = _get_json(self._server.listening_address, "/props")
 
     @property
     def url(self) -> str:
@@ -91,8 +93,6 @@ class LlamaCpp:
         """Weights, engine, build, slots and settings."""
         import xllamacpp
 
-        if not self._properties:
-            self._properties = _get_json(self._running().listening_address, "/props")
         template = self._properties.get("chat_template", "")
         assert self._entry.weights is not None
         return {
@@ -116,21 +116,22 @@ class LlamaCpp:
                        seed: int | None = None, session: str | None = None,
                        schema: dict[str, Any] | None = None) -> Reply:
         """Answer in the session's slot; see `ChatModel.complete`."""
-        slot = self._slots.of(session)
-        options: dict[str, Any] = {
-            "max_tokens": max_tokens, "temperature": temperature, "id_slot": slot.index, "cache_prompt": True,
-            "stream": True, "stream_options": {"include_usage": True}, "return_progress": True, **self._regime_body}
+        options: dict[str, Any] = {"max_tokens": max_tokens, "temperature": temperature, **self._regime_body}
         if temperature > 0:
             options |= self._entry.sampling.body()
             if seed is not None:
                 options["seed"] = seed
         if schema is not None:
             options["response_format"] = {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema}}
-        encoded = messages.body if isinstance(messages, Transcript) else encode_messages(messages)
-        body = b'{"messages":[' + encoded + b"]," + orjson.dumps(options)[1:]
-        async with slot.lock:
+        claim = self._slots.claim(session)
+        async with claim.slot.lock:
+            warm = claim.warm
+            if self._is_taken_up(messages, session, temperature):
+                for index in (i for i, message in enumerate(messages) if message.role == "assistant"):
+                    await self._answer(claim.slot, messages[:index], options, warm)
+                    warm = True
             started = time.perf_counter()
-            answer = await self._answer(_Call(self._running(), body))
+            answer = await self._answer(claim.slot, messages, options, warm)
             return self._reply(answer, max_tokens, time.perf_counter() - started)
 
     async def close(self) -> None:
@@ -145,8 +146,19 @@ class LlamaCpp:
             raise ModelError(f"The embedded engine of {self.name} was closed; open the model again.")
         return self._server
 
-    async def _answer(self, call: "_Call") -> "_Call":
-        """Run a call in a thread; when time is up or the caller is cancelled, stop it before the slot is free."""
+    def _is_taken_up(self, messages: Sequence[Message], session: str | None, temperature: float) -> bool:
+        """Whether this is a greedy conversation that began in another process."""
+        if session is None or HELPER_MARK in session or session in self._met:
+            return False
+        self._met.add(session)
+        return self._slots.isolated and temperature == 0 and any(m.role == "assistant" for m in messages)
+
+    async def _answer(self, slot: Slot, messages: Sequence[Message], options: dict[str, Any], warm: bool) -> "_Call":
+        """Make a call in a thread; when time is up or the caller is cancelled, stop it before the slot is free."""
+        encoded = messages.body if isinstance(messages, Transcript) else encode_messages(messages)
+        options = {**options, "id_slot": slot.index, "cache_prompt": warm, "stream": True, "return_progress": True,
+                   "stream_options": {"include_usage": True}}
+        call = _Call(self._running(), b'{"messages":[' + encoded + b"]," + orjson.dumps(options)[1:])
         running = asyncio.get_running_loop().run_in_executor(self._executor, call.run)
         try:
             return await asyncio.wait_for(asyncio.shield(running), self._timeout_s)
@@ -211,33 +223,6 @@ class _Call:
         return self._stopped.is_set()
 
 
-class _Slot:
-    def __init__(self, index: int) -> None:
-        self.index = index
-        self.lock = asyncio.Lock()
-
-
-class _Slots:
-    """Which session is in which slot; a new one takes the slot whose session was used least recently."""
-
-    def __init__(self, conversations: int, helpers: int) -> None:
-        self.conversations, self.helpers = conversations, helpers
-        self._free = [_Slot(index) for index in reversed(range(conversations))]
-        self._free_helpers = [_Slot(conversations + index) for index in reversed(range(helpers))]
-        self._held: dict[str, _Slot] = {}
-        self._held_helpers: dict[str, _Slot] = {}
-
-    def of(self, session: str | None) -> _Slot:
-        _, helper, kind = (session or "").partition(HELPER_MARK)
-        free, held, key = ((self._free_helpers, self._held_helpers, kind) if helper
-                           else (self._free, self._held, session or ""))
-        slot = held.pop(key, None)
-        if slot is None:
-            slot = free.pop() if free else held.pop(next(iter(held)))
-        held[key] = slot
-        return slot
-
-
 def physical_cores() -> int:
     """Physical cores that this process may use; hyper-threads share their core's arithmetic."""
     try:
@@ -261,6 +246,7 @@ def _start(weights: Path, *, slots: int, context: int, threads: int, port: int) 
     params.model.path = str(weights)
     params.n_parallel = slots
     params.n_ctx = context * slots
+    params.n_batch = params.n_ubatch = BATCH
     params.cpuparams.n_threads = threads
     params.cpuparams_batch.n_threads = threads
     params.n_gpu_layers = 0

@@ -9,8 +9,8 @@ async def open_model(name: str, *, regime: str = "no_think", threads: int | None
     if name.startswith("scripted:"):
         from artifact.models.scripted import scripted_model
         return scripted_model(name.removeprefix("scripted:"))
-    from artifact.models.llamacpp import LlamaCpp
     from artifact import paths
+    from artifact.models.llamacpp import LlamaCpp
     entry = find_model(name)
     assert entry.weights is not None
     return LlamaCpp(entry, paths.WEIGHTS / f"{entry.weights.sha256}.gguf", regime=parse_regime(regime), threads=threads)

@@ -157,12 +157,12 @@ class _Study:
 
     async def _run_one(self, plan: EpisodePlan, progress: Progress) -> tuple[EndRecord, bool]:
         path = self.folder / plan.cell.slug / plan.arm.identity.slug / f"{plan.seed}.jsonl"
+        episode = generate(seed=plan.seed, size=plan.cell.size, density=plan.cell.density, domain=plan.cell.domain)
         writer = EpisodeWriter(path, durable=self.durable)
         try:
             if writer.recorded:
                 writer.take_up()
             recorded = writer.recorded
-            episode = generate(seed=plan.seed, size=plan.cell.size, density=plan.cell.density, domain=plan.cell.domain)
             writer.write(self._header(plan, episode))
             if recorded and isinstance(recorded[-1], EndRecord):
                 return recorded[-1], False

@@ -153,6 +153,7 @@ def _record(c: Conversation, number: int, scripted: int | None, turn: ScriptedTu
     return TurnRecord(
         turn=number, scripted=scripted, kind=turn.kind, text=turn.text, step=turn.step, work_order=turn.work_order,
         sent=(*opening, Message("user", outgoing.content)), ephemeral=(), reply=reply.text,
-        reasoning=reply.reasoning, finish_reason=reply.finish_reason, bookings=bookings, directive=outgoing.directive, notices=outgoing.notices, checklist=outgoing.checklist,
+        reasoning=reply.reasoning, finish_reason=reply.finish_reason, bookings=bookings,
+        directive=outgoing.directive, notices=outgoing.notices, checklist=outgoing.checklist,
         usage=usage, superseded_replies=earlier)
 
