@@ -163,6 +163,6 @@ headline "Where to look"
 cat <<'END'
 its tables       paper/tables/        (git diff shows what your runs have added to the released ones)
 its figures      figures/
-the notebooks    notebooks/rq1.ipynb, notebooks/rq2.ipynb
-the runs         runs/                (artifact show LOG reads one as a person would)
+the notebooks    build/notebooks/     (as executed; the ones to work with are in notebooks/)
+the runs         runs/                (.venv/bin/artifact show LOG reads one to you)
 END

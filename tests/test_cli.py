@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from artifact.cli import main
+from artifact.cli.main import main
 
 RUN = ["run", "--study", "t", "--model", "scripted:always-book", "--sizes", "5", "--seeds", "100:101"]
 

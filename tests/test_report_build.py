@@ -1,6 +1,9 @@
 """The report from logs on disk: what is counted, what is written, and that it is the same each time."""
 
+import csv
+import io
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,10 +11,11 @@ import pytest
 from artifact import paths
 from artifact.errors import RequestError
 from artifact.log import EndReason
-from artifact.report import build_report, ladders, load_scored
+from artifact.report import BuiltReport, build_report, ladders, load_scored
 from artifact.report.build import Destination
 from artifact.report.example import example_logs
 from artifact.report.numbers import Number, ladder_numbers, totals, write_numbers
+from artifact.report.provenance_table import provenance_table
 from artifact.report.scored import log_sources
 from artifact.report.sentences import measured_sentence, order_sentence, rung_sentence
 from episode_logs import always_book, every_kind, perfect, play, save, state_bound
@@ -23,7 +27,18 @@ AGENTS = {"raw": always_book, "checklist": perfect, "directive": perfect, "enfor
 @pytest.fixture
 def runs(tmp_path: Path) -> Path:
     """Logs of two seeds on four rungs, and one that a timeout ended."""
-    folder = tmp_path / "runs"
+    return write_runs(tmp_path / "runs")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[BuiltReport, Path]:
+    """The report of such logs, built once for all tests that only read it, with the folder that it was built in."""
+    folder = tmp_path_factory.mktemp("built")
+    return build_report(sources=[write_runs(folder / "runs")], to=destination(folder / "out")), folder
+
+
+def write_runs(folder: Path) -> Path:
+    """The logs of the fixtures."""
     for seed in (100, 101):
         for arm, agent in AGENTS.items():
             channel = {"channel": state_bound} if arm == "enforcement" else {}
@@ -37,31 +52,29 @@ def destination(folder: Path) -> Destination:
     return Destination(folder / "tables", folder / "figures", folder / "numbers")
 
 
-def test_the_report_writes_the_same_bytes_twice(runs: Path, tmp_path: Path) -> None:
-    written = []
-    for place in ("one", "two"):
-        build_report(sources=[runs], to=destination(tmp_path / place))
-        files = sorted(path for path in (tmp_path / place).rglob("*") if path.is_file())
-        written.append({str(path.relative_to(tmp_path / place)): path.read_bytes() for path in files})
-    assert written[0] == written[1]
+def files_in(folder: Path) -> dict[str, bytes]:
+    """Everything under a folder."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def test_the_report_writes_the_same_bytes_twice(built: tuple[BuiltReport, Path], runs: Path, tmp_path: Path) -> None:
+    build_report(sources=[runs], to=destination(tmp_path / "out"))
+    once, twice = files_in(built[1] / "out"), files_in(tmp_path / "out")
+    assert once == twice
     assert {"tables/ladder_amended.tex", "tables/ladder_original.csv", "tables/inventory.tex", "tables/channels.tex",
             "tables/claims.tex", "tables/claims.txt", "tables/provenance.tex", "tables/reported_and_measured.csv",
             "figures/capability.pdf", "figures/ladder.png", "figures/episode.pdf", "numbers/rq1.tex",
-            "numbers/rq2.tex"} <= set(written[0])
+            "numbers/rq2.tex"} <= set(once)
 
 
-def test_nothing_that_is_written_names_this_machine_or_the_time(runs: Path, tmp_path: Path) -> None:
-    build_report(sources=[runs], to=destination(tmp_path / "out"))
-    for path in (tmp_path / "out").rglob("*"):
-        if path.suffix in (".tex", ".csv", ".txt"):
-            text = path.read_text(encoding="utf-8")
-            assert str(tmp_path) not in text
-            assert str(paths.ROOT) not in text
+def test_nothing_that_is_written_names_this_machine(built: tuple[BuiltReport, Path]) -> None:
+    for name, content in files_in(built[1] / "out").items():
+        for place in (built[1], paths.ROOT):
+            assert str(place).encode() not in content, name
 
 
-def test_the_report_counts_what_the_logs_say(runs: Path, tmp_path: Path) -> None:
-    built = build_report(sources=[runs], to=destination(tmp_path))
-    (ladder,) = built.ladders
+def test_the_report_counts_what_the_logs_say(built: tuple[BuiltReport, Path]) -> None:
+    (ladder,) = built[0].ladders
     counted = {arm: (ladder.proportion(arm).k, ladder.proportion(arm).n, ladder.excluded(arm)) for arm in RUNGS}
     assert counted == {"raw": (0, 2, 1), "checklist": (2, 2, 0), "directive": (2, 2, 0), "enforcement": (2, 2, 0)}
 
@@ -84,6 +97,26 @@ def test_studies_are_kept_apart(runs: Path, tmp_path: Path) -> None:
     assert (len(only.episodes), set(only.turns["study"]), len(only.headers)) == (1, {"smoke"}, 1)
     with pytest.raises(RequestError, match="no logs of study 'none'"):
         logs.of_study("none")
+
+
+def test_the_provenance_table_gives_the_command_that_runs_a_cell_again(runs: Path) -> None:
+    identity = {"engine": "llama.cpp", "engine_version": "1", "weights_sha256": "ab" * 32, "slots": 1}
+    log = play(every_kind(100), perfect, arm="raw", study="known")
+    save(replace(log, header=replace(log.header, model=identity, package={"version": "9", "commit": "c0ffee"})), runs)
+    known, plain = csv.DictReader(io.StringIO(provenance_table(load_scored([runs]).headers).csv()))
+    assert (known["weights_sha256"], known["engine"], known["settings"]) == ("ab" * 32, "llama.cpp 1", "1 slots")
+    assert (known["package_version"], known["commit"], known["episodes"]) == ("9", "c0ffee", "1")
+    assert plain["command"] == ("artifact run --study study --model model --arms raw,checklist,directive,enforcement "
+                                "--sizes 5 --prompts paper --seeds 100:103")
+
+
+def test_a_cell_that_was_measured_on_two_engines_shows_both(runs: Path) -> None:
+    for seed, version in ((200, "1"), (201, "2")):
+        log = play(every_kind(seed), perfect, arm="raw", study="mixed")
+        identity = {"engine": "llama.cpp", "engine_version": version}
+        save(replace(log, header=replace(log.header, model=identity)), runs)
+    mixed = next(csv.DictReader(io.StringIO(provenance_table(load_scored([runs]).headers).csv())))
+    assert mixed["engine"] == "llama.cpp 1; llama.cpp 2"
 
 
 def test_a_report_without_any_log_reads_not_run(tmp_path: Path) -> None:

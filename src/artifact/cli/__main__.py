@@ -2,6 +2,6 @@
 
 import sys
 
-from artifact.cli import main
+from artifact.cli.main import main
 
 sys.exit(main())

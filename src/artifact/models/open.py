@@ -1,16 +1,53 @@
-"""A chat model by its name, its URL or its scripted policy."""
+"""A chat model by what a person calls it: a name of the registry, a server's URL, a scripted policy."""
 
+from urllib.parse import urlsplit
+
+from artifact.errors import RequestError
 from artifact.models.base import ChatModel
-from artifact.models.registry import find_model, parse_regime
+from artifact.models.registry import Engine, find_model, parse_regime
 
 
 async def open_model(name: str, *, regime: str = "no_think", threads: int | None = None) -> ChatModel:
-    """Open the model that `name` stands for."""
-    if name.startswith("scripted:"):
+    """Open a model.
+
+    Parameters
+    ----------
+    name : str
+        A name of the model registry; ``http(s)://HOST/v1#MODEL`` for a model on an OpenAI-compatible server;
+        ``scripted:POLICY`` for a scripted one; ``replay:FILE`` for recorded replies.
+    regime : str
+        ``"no_think"`` or ``"think"``.
+    threads : int or None
+        Threads of the embedded engine; None for one a physical core.
+
+    Returns
+    -------
+    ChatModel
+        Ready to answer: weights checked, or server reached.
+
+    Raises
+    ------
+    RequestError
+        Unknown model, missing or damaged weights, wrong key, a regime that the model doesn't have.
+    InfrastructureError
+        A server that can't be reached, an engine that doesn't start.
+    """
+    scheme, colon, rest = name.partition(":")
+    if colon and scheme == "scripted":
         from artifact.models.scripted import scripted_model
-        return scripted_model(name.removeprefix("scripted:"))
-    from artifact import paths
-    from artifact.models.llamacpp import LlamaCpp
+        return scripted_model(rest)
+    if colon and scheme == "replay":
+        from artifact.models.replay import Replay
+        return Replay(rest)
+    from artifact.models.openai_compatible import OpenAICompatible
+    if colon and scheme in ("http", "https"):
+        url, _, served = name.partition("#")
+        if not served or not urlsplit(url).hostname:
+            raise RequestError(f"{name!r} doesn't name a model on a server; write http://HOST:PORT/v1#MODEL")
+        return await OpenAICompatible.connect(url, served, regime=parse_regime(regime))
     entry = find_model(name)
-    assert entry.weights is not None
-    return LlamaCpp(entry, paths.WEIGHTS / f"{entry.weights.sha256}.gguf", regime=parse_regime(regime), threads=threads)
+    if entry.engine is Engine.LLAMACPP:
+        from artifact.models.llamacpp import LlamaCpp
+        from artifact.models.weights import checked_weights
+        return LlamaCpp(entry, checked_weights(entry), regime=parse_regime(regime), threads=threads)
+    return await OpenAICompatible.of_entry(entry, regime=parse_regime(regime))

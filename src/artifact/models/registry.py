@@ -193,8 +193,8 @@ def load_registry(path: Path = paths.MODEL_REGISTRY) -> dict[str, ModelEntry]:
         raise RequestError(f"The model registry {path} is missing; restore it from the repository.") from None
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise RequestError(f"The model registry {path} is malformed at {where or 'an entry'}: {first['msg']}.") from None
+        where = ".".join(str(part) for part in first["loc"]) or "an entry"
+        raise RequestError(f"The model registry {path} is malformed at {where}: {first['msg']}.") from None
     except (KeyError, TypeError, tomllib.TOMLDecodeError) as error:
         raise RequestError(f"The model registry {path} is malformed: {error}.") from None
 

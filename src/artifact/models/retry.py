@@ -37,7 +37,7 @@ class RetryPolicy:
         retrying = AsyncRetrying(stop=stop_after_attempt(self.attempts), wait=self._wait,
                                  retry=retry_if_exception(_is_transient), reraise=True)
         try:
-            reply = await retrying(attempt)
+            reply: Reply = await retrying(attempt)
         except ModelError as error:
             error.attempts = retrying.statistics.get("attempt_number", 1)
             raise

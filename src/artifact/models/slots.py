@@ -1,11 +1,7 @@
 """Which conversation is in which slot of the embedded engine.
 
-A slot keeps the prefix cache of one session. Conversations and helper calls have slots of their own: a helper call in
-a conversation's slot would evict the transcript, and the next turn would read it all again.
-
-Invariant: with a single conversation slot, a session finds in its slot what it left there itself or nothing. Its
-replies then don't depend on what ran before it: how a prompt's arithmetic is rounded depends on how much of it was
-cached, so a prefix left by another episode can turn a close decision.
+A slot keeps the prefix cache of what it served last. Conversations and helper calls have slots of their own: a helper
+call in a conversation's slot would evict the transcript, and the next turn would read it all again.
 """
 
 import asyncio
@@ -25,10 +21,10 @@ class Slot:
 
 @dataclass(frozen=True)
 class Claim:
-    """A slot for one call, and whether what it caches may be built upon."""
+    """A slot for one call, and whether another session was in it."""
 
     slot: Slot
-    warm: bool
+    newcomer: bool
 
 
 class Slots:
@@ -39,30 +35,26 @@ class Slots:
     conversations : int
         Slots of conversations.
     helpers : int
-        Slots of helper calls. Each purpose asks with a prompt of its own, so that two of them in one slot would
-        evict each other.
+        Slots of helper calls, each held by one purpose (``match_step`` in ``s:state/match_step``), whichever
+        conversation it is for: what all prompts of a purpose have in common stays cached.
     """
 
     def __init__(self, conversations: int, helpers: int) -> None:
         self.conversations = conversations
         self.helpers = helpers
-        self.isolated = conversations == 1
         # In order of last use, the oldest first.
         self._talking: dict[Slot, str | None] = {Slot(index): None for index in range(conversations)}
         self._helping: dict[Slot, str | None] = {Slot(conversations + index): None for index in range(helpers)}
 
     def claim(self, session: str | None) -> Claim:
         """The slot of a session."""
-        name = session or ""
-        conversation, mark, purpose = name.partition(HELPER_MARK)
-        if not mark:
-            return self._claim(self._talking, conversation)
-        # Where conversations share the engine anyway, helper calls of one purpose share the prefix of their prompt.
-        return self._claim(self._helping, name if self.isolated else purpose)
+        conversation, mark, purpose = (session or "").partition(HELPER_MARK)
+        return self._claim(self._helping, purpose) if mark else self._claim(self._talking, conversation)
 
-    def _claim(self, slots: dict[Slot, str | None], holder: str) -> Claim:
+    @staticmethod
+    def _claim(slots: dict[Slot, str | None], holder: str) -> Claim:
         held = next((slot for slot, name in slots.items() if name == holder), None)
         slot = held or next((slot for slot in slots if not slot.lock.locked()), next(iter(slots)))
         slots.pop(slot)
         slots[slot] = holder
-        return Claim(slot, warm=held is not None or not self.isolated)
+        return Claim(slot, newcomer=held is None)

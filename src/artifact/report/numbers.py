@@ -70,7 +70,7 @@ def configuration_name(configuration: Configuration) -> str:
 def ladder_numbers(notebook: str, found: Iterable[Ladder], arms: Iterable[str] = RUNGS) -> list[Number]:
     """Rate, k/n and interval of each arm of each ladder, and the adjusted p of its contrasts, for both scorings."""
     ladders, wanted = tuple(found), tuple(arms)
-    contrasts = {scoring: adjacent_contrasts(ladders, scoring) for scoring in Scoring}
+    contrasts = {scoring: adjacent_contrasts(ladders, scoring) if len(wanted) > 1 else {} for scoring in Scoring}
     numbers = []
     for ladder in ladders:
         c = ladder.configuration

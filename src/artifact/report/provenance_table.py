@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Iterable, Sequence
 
-from artifact.report.ladder import Configuration, order
+from artifact.report.ladder import RUNGS, Configuration, order
 from artifact.report.scored import Header
 from artifact.report.tables import NOT_RUN_TEXT, Table, identifiers, state_tex
 from artifact.report.tex import Block, booktabs, escape, small
@@ -48,13 +48,13 @@ def provenance_table(headers: Sequence[Header], name: str = "provenance") -> Tab
 
 def _rows(configuration: Configuration, members: Sequence[Header]) -> list[tuple[str, ...]]:
     first = members[0]
-    lines = [(f"{escape(configuration.model)} {_hash(first.model.get('weights_sha256'))}",
+    lines = [(_named(escape(configuration.model), first.model),
               escape(_engine(first.model)), f"{escape(configuration.setting)}, {escape(configuration.brief)}",
               f"{escape(configuration.prompts)} {_hash(first.prompts_sha256)}", str(len(members)))]
     seeds = small(f"seeds {escape(seeds_text(header.seed for header in members))}")
     state = ""
     if configuration.state_model != configuration.model:
-        state = f"{state_tex(configuration)} {_hash(first.state_model.get('weights_sha256'))}"
+        state = _named(state_tex(configuration), first.state_model)
     return [*lines, (state, small(escape(_settings(first.model))), seeds)]
 
 
@@ -70,11 +70,12 @@ def seeds_text(seeds: Iterable[int]) -> str:
 
 
 def _command(configuration: Configuration, members: Sequence[Header]) -> str:
-    """The command that runs the cell again."""
+    """The command that runs the rungs of the cell again."""
     c = configuration
     words = ["artifact", "run", "--study", c.study, "--model", c.model]
     words += ["--state-model", c.state_model] if c.state_model != c.model else []
-    words += ["--arms", ",".join(dict.fromkeys(sorted(header.arm for header in members))), "--sizes", str(c.size)]
+    ran = {header.arm for header in members}
+    words += ["--arms", ",".join(arm for arm in RUNGS if arm in ran), "--sizes", str(c.size)]
     words += ["--densities", f"{c.density:g}"] if c.density != 0.15 else []
     words += ["--domain", c.domain] if c.domain != "procurement" else []
     words += ["--brief", c.brief] if c.brief != "amended" else []
@@ -112,6 +113,10 @@ def _engine(identity: dict[str, object]) -> str:
 def _settings(identity: dict[str, object]) -> str:
     shown = (("slots", "slots"), ("context", "context"), ("threads", "threads"))
     return ", ".join(f"{identity[key]} {word}" for key, word in shown if identity.get(key) is not None)
+
+
+def _named(name: str, identity: dict[str, object]) -> str:
+    return " ".join(filter(None, [name, _hash(identity.get("weights_sha256"))]))
 
 
 def _hash(value: object) -> str:

@@ -41,8 +41,8 @@ def macro_name(*parts: object) -> str:
 
 
 def small(tex: str) -> str:
-    """TeX in a smaller size."""
-    return r"{\footnotesize " + tex + "}"
+    """TeX in a smaller size; nothing stays nothing."""
+    return r"{\footnotesize " + tex + "}" if tex else ""
 
 
 def bold(tex: str) -> str:
