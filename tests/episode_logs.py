@@ -19,6 +19,7 @@ from artifact.log import (
     Record,
     TurnRecord,
     Usage,
+    read_episode,
 )
 from artifact.taskstate import (
     NOT_A_REQUEST,
@@ -188,3 +189,23 @@ def with_turn(log: EpisodeLog, number: int, **changes: object) -> EpisodeLog:
     turns = list(log.turns)
     turns[number] = replace(turns[number], **changes)  # type: ignore[arg-type]
     return replace(log, turns=tuple(turns))
+
+
+def timeless(folder: Path) -> dict[str, list]:
+    """Every log under a folder without what may differ between two runs."""
+    logs = {}
+    for path in sorted(folder.rglob("*.jsonl")):
+        records = [RECORD_TYPES[r.record].dump_python(r, mode="json") for r in _records(path)]
+        for record in records:
+            for key in ("started", "seconds"):
+                record.pop(key, None)
+            for usage in [record.get("usage"), *(call["usage"] for call in record.get("calls", ()))]:
+                if usage:
+                    usage.pop("latency_s")
+        logs[str(path.relative_to(folder))] = records
+    return logs
+
+
+def _records(path: Path):
+    log = read_episode(path)
+    return [log.header, *log.compiles, *log.matches, *log.turns, *([log.end] if log.end else [])]

@@ -123,4 +123,4 @@ def test_a_refused_booking_is_drawn_and_makes_no_step_done() -> None:
 
 def test_an_outcome_names_the_channels() -> None:
     assert "omission" in path_of(play(every_kind(), never_book)).outcome
-    assert path_of(play(every_kind(), end=None)).outcome == "ended by infrastructure"
+    assert path_of(play(every_kind(), end=None)).outcome == "unfinished"

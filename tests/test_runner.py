@@ -7,13 +7,14 @@ import pytest
 
 from artifact.arms import ArmOptions, ArmSpec
 from artifact.errors import InfrastructureError, RequestError
-from artifact.log import iter_logs, read_episode
-from artifact.log.records import RECORD_TYPES, EndReason
+from artifact.log import iter_logs
+from artifact.log.records import EndReason
 from artifact.models.base import ContextOverflow, ModelError, Reply
 from artifact.models.scripted import scripted_model
 from artifact.runner import StudyPlan, parse_seeds, run_study, run_study_async
 from artifact.runner.lock import study_lock
 from artifact.scorer import episode_frame
+from episode_logs import timeless
 
 
 def run(tmp_path: Path, model=None, **changes):
@@ -22,26 +23,6 @@ def run(tmp_path: Path, model=None, **changes):
     if model is None:
         return run_study(plan, runs=tmp_path, durable=False)
     return asyncio.run(run_study_async(plan, runs=tmp_path, durable=False, model=model))
-
-
-def timeless(folder: Path) -> dict[str, list]:
-    """Every log under a folder without what may differ between two runs."""
-    logs = {}
-    for path in sorted(folder.rglob("*.jsonl")):
-        records = [RECORD_TYPES[r.record].dump_python(r, mode="json") for r in _records(path)]
-        for record in records:
-            for key in ("started", "seconds"):
-                record.pop(key, None)
-            for usage in [record.get("usage"), *(call["usage"] for call in record.get("calls", ()))]:
-                if usage:
-                    usage.pop("latency_s")
-        logs[str(path.relative_to(folder))] = records
-    return logs
-
-
-def _records(path: Path):
-    log = read_episode(path)
-    return [log.header, *log.compiles, *log.matches, *log.turns, *([log.end] if log.end else [])]
 
 
 def test_two_runs_of_a_study_say_the_same(tmp_path):

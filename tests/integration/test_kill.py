@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from tests.test_runner import timeless
+from episode_logs import timeless
 
 COMMAND = [sys.executable, "-m", "artifact.cli", "run", "--study", "t", "--sizes", "5", "--seeds", "100:103",
            "--concurrency", "3"]

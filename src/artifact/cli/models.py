@@ -33,7 +33,7 @@ def _list(options: argparse.Namespace) -> int:
         where = "served elsewhere"
         if entry.engine is Engine.LLAMACPP:
             where = "weights are here" if has_weights(entry) else f"artifact models fetch {name}"
-        print(f"{name:36} {entry.engine:9} {entry.title:40} {where}")
+        print(f"{name:34} {entry.engine:9} {entry.title:34} {entry.licence:12} {where}")
     return 0
 
 

@@ -4,8 +4,8 @@ Invariant: after kill -9 at any instant the file holds every record that was ack
 line after them, which the next opening cuts off.
 """
 
+import errno
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -94,11 +94,11 @@ class EpisodeWriter:
             self._cursor += 1
             return
         line = RECORD_TYPES[record.record].dump_json(record) + b"\n"
-        before = self._file.tell()
+        before = os.fstat(self._file.fileno()).st_size
         try:
             written = self._file.write(line)
             if written != len(line):
-                raise OSError(28, "No space left on device")
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             if self._durable:
                 os.fsync(self._file.fileno())
         except OSError as error:
@@ -135,5 +135,3 @@ def _short(value: Any) -> str:
     text = value if isinstance(value, str) else orjson.dumps(value).decode()
     return text if len(text) <= 40 else text[:37] + "..."
 
-
-WriteRecord = Callable[[Record], None]

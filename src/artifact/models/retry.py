@@ -6,10 +6,13 @@ What can't succeed on a second try (context overflow, bad request, unknown model
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_exponential_jitter
 
 from artifact.models.base import ModelError, Reply
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -34,15 +37,19 @@ class RetryPolicy:
     async def run(self, attempt: Callable[[], Awaitable[Reply]]) -> Reply:
         """Call `attempt` until it answers, with the number of tries and the time of all of them in the reply."""
         started = time.perf_counter()
+        reply, tries = await self.persist(attempt)
+        return replace(reply, latency_s=time.perf_counter() - started, attempts=tries)
+
+    async def persist(self, attempt: Callable[[], Awaitable[T]]) -> tuple[T, int]:
+        """Call `attempt` until it brings something; gives that, and the number of tries."""
         retrying = AsyncRetrying(stop=stop_after_attempt(self.attempts), wait=self._wait,
                                  retry=retry_if_exception(_is_transient), reraise=True)
         try:
-            reply: Reply = await retrying(attempt)
+            brought = await retrying(attempt)
         except ModelError as error:
             error.attempts = retrying.statistics.get("attempt_number", 1)
             raise
-        return replace(reply, latency_s=time.perf_counter() - started,
-                       attempts=retrying.statistics["attempt_number"])
+        return brought, retrying.statistics["attempt_number"]
 
     def _wait(self, state: RetryCallState) -> float:
         jittered = wait_exponential_jitter(self.first_wait_s, self.longest_wait_s, jitter=self.first_wait_s)(state)

@@ -51,7 +51,7 @@ class Path:
         """The verdict in words."""
         if not self.verdict.completed:
             reason = self.verdict.end_reason
-            return "ended by infrastructure" if reason is None else str(reason).replace("_", " ")
+            return "unfinished" if reason is None else str(reason).replace("_", " ")
         if self.verdict.strict:
             return "strict success"
         counts = ((channel, self.verdict.count(channel)) for channel in Channel)

@@ -88,5 +88,5 @@ def _notes(contrasts: Mapping[Configuration, tuple[Contrast, ...]]) -> list[str]
         "(only the weaker rung succeeded / only the stronger one), exact McNemar p and, in brackets, the adjusted p.",
         "Family of Holm's correction: all adjacent contrasts of a study within a scoring; missing contrasts are left "
         f"out of it ({measured} of {len(tests)} contrasts are measured).",
-        "Excl.: episodes that infrastructure ended; they and their pairs are left out.",
+        "Excl.: episodes that did not complete, for reasons of infrastructure; they and their pairs are left out.",
     ]

@@ -100,7 +100,7 @@ def _notes(chosen: Sequence[Ladder]) -> list[str]:
     excluded = sum(ladder.excluded(arm) for ladder in chosen for arm in RUNGS)
     return [
         r"Strict episode success with k/n and its 95\,\% Wilson interval; best measured rung of a row in bold.",
-        f"Episodes that infrastructure ended are left out of k and n: {excluded} here.",
+        f"Episodes that did not complete, for reasons of infrastructure, are left out of k and n: {excluded} here.",
         "Reported values are of 128 episodes a cell (32 for DeepSeek-V4-Pro); -- stands where the paper's text, "
         "without the bodies of its tables, gives no value.",
     ]

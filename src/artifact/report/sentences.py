@@ -15,8 +15,8 @@ def measured_sentence(scored: ScoredLogs) -> str:
     repeated = f" {scored.duplicates} were found twice and counted once." if scored.duplicates else ""
     studies = ", ".join(sorted(set(episodes["study"])))
     turns, agents = int(episodes["turns"].sum()), episodes["model"].nunique()
-    return (f"{len(episodes)} episodes with {turns} turns, of {agents} agents; studies: {studies}. {excluded} were "
-            f"ended by infrastructure and count neither way.{repeated}")
+    return (f"{len(episodes)} episodes with {turns} turns, of {agents} agents; studies: {studies}. {excluded} did "
+            f"not complete, for reasons of infrastructure, and count neither way.{repeated}")
 
 
 def rung_sentence(found: Iterable[Ladder], arm: str) -> str:
