@@ -42,6 +42,7 @@ def add_commands(commands: argparse._SubParsersAction) -> None:  # type: ignore[
     run.add_argument("--corruption", type=float, default=0.0, help="rate per step and turn at which the state is "
                                                                    "disturbed (gate arms)")
     run.add_argument("--concurrency", type=int, default=1, help="conversations at a time (default 1)")
+    run.add_argument("--threads", type=int, help="threads of the embedded engine (default: the physical cores)")
     run.add_argument("--runs", type=Path, default=paths.RUNS, help="folder of the runs")
     run.add_argument("--no-fsync", action="store_true", help="faster, but a power cut may lose the last turns")
     run.set_defaults(run=_run)
@@ -84,8 +85,10 @@ def _plan(options: argparse.Namespace) -> StudyPlan:
 def _run(options: argparse.Namespace) -> int:
     if options.concurrency < 1:
         raise RequestError(f"--concurrency {options.concurrency} runs nothing; use 1 or more")
+    if options.threads is not None and options.threads < 1:
+        raise RequestError(f"--threads {options.threads} computes nothing; use 1 or more")
     summary = run_study(_plan(options), runs=options.runs, concurrency=options.concurrency,
-                        durable=not options.no_fsync, progress=Progress.shown())
+                        durable=not options.no_fsync, threads=options.threads, progress=Progress.shown())
     ended = ", ".join(f"{count} {reason}" for reason, count in summary.ended.items())
     print(f"{summary.study}: {sum(summary.ended.values())} episodes ({ended}), {summary.run_now} of them now; "
           f"logs in {summary.folder}")

@@ -7,7 +7,8 @@ from artifact.models.base import ChatModel
 from artifact.models.registry import Engine, find_model, parse_regime
 
 
-async def open_model(name: str, *, regime: str = "no_think", threads: int | None = None) -> ChatModel:
+async def open_model(name: str, *, regime: str = "no_think", slots: int = 1,
+                     threads: int | None = None) -> ChatModel:
     """Open a model.
 
     Parameters
@@ -17,6 +18,8 @@ async def open_model(name: str, *, regime: str = "no_think", threads: int | None
         ``scripted:POLICY`` for a scripted one; ``replay:FILE`` for recorded replies.
     regime : str
         ``"no_think"`` or ``"think"``.
+    slots : int
+        Conversations that the embedded engine keeps apart; one is the reproducible default.
     threads : int or None
         Threads of the embedded engine; None for one a physical core.
 
@@ -49,5 +52,6 @@ async def open_model(name: str, *, regime: str = "no_think", threads: int | None
     if entry.engine is Engine.LLAMACPP:
         from artifact.models.llamacpp import LlamaCpp
         from artifact.models.weights import checked_weights
-        return LlamaCpp(entry, checked_weights(entry), regime=parse_regime(regime), threads=threads)
+        return LlamaCpp(entry, checked_weights(entry), regime=parse_regime(regime), slots=slots,
+                        threads=threads)
     return await OpenAICompatible.of_entry(entry, regime=parse_regime(regime))

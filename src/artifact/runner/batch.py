@@ -60,8 +60,8 @@ class RunSummary:
 
 
 async def run_study_async(plan: StudyPlan, *, runs: Path = paths.RUNS, concurrency: int = 1, durable: bool = True,
-                          model: ChatModel | None = None, state_model: ChatModel | None = None,
-                          progress: Progress | None = None) -> RunSummary:
+                          threads: int | None = None, model: ChatModel | None = None,
+                          state_model: ChatModel | None = None, progress: Progress | None = None) -> RunSummary:
     """Run what is missing of a study.
 
     Parameters
@@ -71,9 +71,11 @@ async def run_study_async(plan: StudyPlan, *, runs: Path = paths.RUNS, concurren
     runs : Path
         Folder of the runs; the study's logs go to ``runs/<study>/<cell>/<arm>/<seed>.jsonl``.
     concurrency : int
-        Conversations at a time.
+        Conversations at a time; the embedded engine opens as many slots.
     durable : bool
         Flush each record to the disk before going on.
+    threads : int or None
+        Threads of the embedded engine; None for one a physical core.
     model, state_model : ChatModel or None
         Opened models; None opens the ones that the plan names.
     progress : Progress or None
@@ -93,12 +95,13 @@ async def run_study_async(plan: StudyPlan, *, runs: Path = paths.RUNS, concurren
     async with contextlib.AsyncExitStack() as stack:
         stack.enter_context(study_lock(folder))
         if model is None:
-            model = await open_model(plan.model, regime=plan.regime)
+            model = await open_model(plan.model, regime=plan.regime, slots=concurrency, threads=threads)
             stack.push_async_callback(model.close)
         if state_model is None:
             state_model = model
             if plan.state_model not in (None, plan.model):
-                state_model = await open_model(plan.state_model, regime=plan.regime)
+                state_model = await open_model(plan.state_model, regime=plan.regime, slots=concurrency,
+                                               threads=threads)
                 stack.push_async_callback(state_model.close)
         study = _Study(plan, folder, model, state_model, durable)
         episodes = list(plan.episodes(model.name, state_model.name))
@@ -106,14 +109,14 @@ async def run_study_async(plan: StudyPlan, *, runs: Path = paths.RUNS, concurren
 
 
 def run_study(plan: StudyPlan, *, runs: Path = paths.RUNS, concurrency: int = 1, durable: bool = True,
-              progress: Progress | None = None) -> RunSummary:
+              threads: int | None = None, progress: Progress | None = None) -> RunSummary:
     """Run what is missing of a study, from code that is not asynchronous; see `run_study_async`.
 
     Works in a notebook too, where a loop is already running: it then runs in a thread of its own.
     """
     def run() -> RunSummary:
         return asyncio.run(run_study_async(plan, runs=runs, concurrency=concurrency, durable=durable,
-                                           progress=progress or Progress.shown()))
+                                           threads=threads, progress=progress or Progress.shown()))
     try:
         asyncio.get_running_loop()
     except RuntimeError:
