@@ -26,6 +26,8 @@ class Dialect:
         Where it tells its version, beside the API and not under it.
     budget_field : str
         The request field that holds the reply's token budget.
+    lists_openly : bool
+        It lists its models whatever the key; a wrong one shows where it tells its version.
     """
 
     engine: str
@@ -33,11 +35,12 @@ class Dialect:
     version_path: str | None = None
     version_field: str = "version"
     budget_field: str = "max_tokens"
+    lists_openly: bool = False
 
 
 DIALECTS = (
     Dialect("vllm", ("vllm",), "/version"),
-    Dialect("llama.cpp", ("llamacpp",), "/props", "build_info"),
+    Dialect("llama.cpp", ("llamacpp",), "/props", "build_info", lists_openly=True),
     Dialect("sglang", ("sglang",), "/get_server_info"),
     Dialect("ollama", ("library",), "/api/version"),
     Dialect("lm-studio", ("organization_owner",)),
@@ -61,7 +64,7 @@ class _Card(BaseModel):
 
 
 class _Models(BaseModel):
-    data: list[_Card] | None = None  # Ollama answers null where it holds no model
+    data: list[_Card] | None  # Ollama answers null where it holds no model
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,5 @@
 """A chat model by what a person calls it: a name of the registry, a server's URL, a scripted policy."""
 
-from urllib.parse import urlsplit
-
-from artifact.errors import RequestError
 from artifact.models.base import ChatModel
 from artifact.models.registry import Engine, find_model, parse_regime
 
@@ -14,8 +11,9 @@ async def open_model(name: str, *, regime: str = "no_think", slots: int = 1,
     Parameters
     ----------
     name : str
-        A name of the model registry; ``http(s)://HOST/v1#MODEL`` for a model on an OpenAI-compatible server;
-        ``scripted:POLICY`` for a scripted one; ``replay:FILE`` for recorded replies.
+        A name of the model registry; ``http(s)://HOST/v1#MODEL`` for a model on an OpenAI-compatible server
+        (``#MODEL`` may be left out where it serves only one); ``scripted:POLICY`` for a scripted one;
+        ``replay:FILE`` for recorded replies.
     regime : str
         ``"no_think"`` or ``"think"``.
     slots : int
@@ -45,13 +43,10 @@ async def open_model(name: str, *, regime: str = "no_think", slots: int = 1,
     from artifact.models.openai_compatible import OpenAICompatible
     if colon and scheme in ("http", "https"):
         url, _, served = name.partition("#")
-        if not served or not urlsplit(url).hostname:
-            raise RequestError(f"{name!r} doesn't name a model on a server; write http://HOST:PORT/v1#MODEL")
-        return await OpenAICompatible.connect(url, served, regime=parse_regime(regime))
+        return await OpenAICompatible.connect(url, served or None, regime=parse_regime(regime))
     entry = find_model(name)
     if entry.engine is Engine.LLAMACPP:
         from artifact.models.llamacpp import LlamaCpp
         from artifact.models.weights import checked_weights
-        return LlamaCpp(entry, checked_weights(entry), regime=parse_regime(regime), slots=slots,
-                        threads=threads)
+        return LlamaCpp(entry, checked_weights(entry), regime=parse_regime(regime), slots=slots, threads=threads)
     return await OpenAICompatible.of_entry(entry, regime=parse_regime(regime))

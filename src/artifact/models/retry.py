@@ -45,7 +45,7 @@ class RetryPolicy:
         retrying = AsyncRetrying(stop=stop_after_attempt(self.attempts), wait=self._wait,
                                  retry=retry_if_exception(_is_transient), reraise=True)
         try:
-            brought = await retrying(attempt)
+            brought: T = await retrying(attempt)
         except ModelError as error:
             error.attempts = retrying.statistics.get("attempt_number", 1)
             raise

@@ -1,59 +1,20 @@
 """How each kind of claim is decided. Every function gives a `Decision`, or raises `Undecided` with the reason."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 
+from artifact.report.claim_evidence import Decision, Evidence, Undecided, rates_of, shown
 from artifact.report.claims import Claim, ClaimResult, ClaimTest, ClaimVerdict
-from artifact.report.ladder import (
-    BRIEFS,
-    RUNGS,
-    Configuration,
-    Ladder,
-    Scoring,
-    adjacent_contrasts,
-    capability,
-    ladders,
-)
+from artifact.report.ladder import BRIEFS, RUNGS, Configuration, Ladder, capability
 from artifact.report.measures import measure, sample, tokens_per_episode, trap_directives
 from artifact.report.scored import ScoredLogs
-from artifact.report.statistics import ALPHA, FEWEST_SEPARABLE_PAIRS, Contrast
+from artifact.report.statistics import ALPHA, Contrast
 from artifact.report.tables import channel_words, p_text
 from artifact.taskstate import Channel
-
-Decision = tuple[bool, str]
 
 # Differences of rates that are equal in exact arithmetic must not differ in the last bit.
 _ROUNDING = 1e-9
 # Decided once for the pair of briefs, at the amended one.
 _OF_BOTH_BRIEFS = (ClaimTest.BRIEF_LOWERS, ClaimTest.BRIEF_MOVES_AT_MOST)
-
-
-class Undecided(Exception):
-    """These logs can't decide the claim; the message says why."""
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """Everything that a claim may be decided on.
-
-    Parameters
-    ----------
-    scored : ScoredLogs
-        Scored logs.
-    """
-
-    scored: ScoredLogs
-
-    @cached_property
-    def ladders(self) -> Mapping[Configuration, Ladder]:
-        """The measured ladders by configuration."""
-        return {ladder.configuration: ladder for ladder in ladders(self.scored.episodes)}
-
-    @cached_property
-    def contrasts(self) -> Mapping[Scoring, Mapping[Configuration, tuple[Contrast, ...]]]:
-        """Adjusted contrasts of adjacent rungs."""
-        return {scoring: adjacent_contrasts(self.ladders.values(), scoring) for scoring in Scoring}
 
 
 def evaluate(claims: Iterable[Claim], scored: ScoredLogs) -> tuple[ClaimResult, ...]:
@@ -86,25 +47,9 @@ def _decide(claim: Claim, evidence: Evidence, configuration: Configuration) -> C
     return ClaimResult(claim, configuration, ClaimVerdict.HOLDS if holds else ClaimVerdict.DIFFERS, measured)
 
 
-def _rates(claim: Claim, ladder: Ladder, arms: Iterable[str]) -> dict[str, float]:
-    rates = {}
-    for arm in arms:
-        value = ladder.proportion(arm, claim.scoring)
-        if value.estimate is None or value.n < FEWEST_SEPARABLE_PAIRS:
-            raise Undecided(f"{arm}: {value.n} completed episodes, a verdict needs {FEWEST_SEPARABLE_PAIRS}")
-        rates[arm] = value.estimate
-    return rates
-
-
-def _shown(ladder: Ladder, arms: Iterable[str], scoring: Scoring = Scoring.PRIMARY) -> str:
-    values = {arm: ladder.proportion(arm, scoring) for arm in arms}
-    return ", ".join(f"{arm} {value.estimate:.2f} ({value.k}/{value.n})" for arm, value in values.items()
-                     if value.estimate is not None)
-
-
 def _bounded(is_within: Callable[[float, float], bool]) -> Callable[[Claim, Evidence, Configuration], Decision]:
     def decide(claim: Claim, evidence: Evidence, configuration: Configuration) -> Decision:
-        _rates(claim, evidence.ladders[configuration], claim.arms)  # enough episodes
+        rates_of(claim, evidence.ladders[configuration], claim.arms)  # enough episodes
         found = {}
         for arm in claim.arms:
             value = measure(evidence.scored, configuration, arm, claim.metric)
@@ -118,8 +63,8 @@ def _bounded(is_within: Callable[[float, float], bool]) -> Callable[[Claim, Evid
 
 def _non_decreasing(claim: Claim, evidence: Evidence, configuration: Configuration) -> Decision:
     ladder = evidence.ladders[configuration]
-    rates = list(_rates(claim, ladder, claim.arms).values())
-    return rates == sorted(rates), _shown(ladder, claim.arms, claim.scoring)
+    rates = list(rates_of(claim, ladder, claim.arms).values())
+    return rates == sorted(rates), shown(ladder, claim.arms, claim.scoring)
 
 
 def _adjacent(claim: Claim, evidence: Evidence, configuration: Configuration) -> Contrast:
@@ -147,19 +92,19 @@ def _not_separated(claim: Claim, evidence: Evidence, configuration: Configuratio
 
 
 def _test_shown(claim: Claim, evidence: Evidence, configuration: Configuration, contrast: Contrast) -> str:
-    return (f"{_shown(evidence.ladders[configuration], claim.arms, claim.scoring)}; discordant "
+    return (f"{shown(evidence.ladders[configuration], claim.arms, claim.scoring)}; discordant "
             f"{contrast.only_lower}/{contrast.only_upper}, adjusted p {p_text(contrast.p_holm)}")
 
 
 def _larger_step(claim: Claim, evidence: Evidence, configuration: Configuration) -> Decision:
     ladder = evidence.ladders[configuration]
-    low, middle, high = _rates(claim, ladder, claim.arms).values()
-    return high - middle > middle - low + _ROUNDING, _shown(ladder, claim.arms)
+    low, middle, high = rates_of(claim, ladder, claim.arms).values()
+    return high - middle > middle - low + _ROUNDING, shown(ladder, claim.arms)
 
 
 def _errors(claim: Claim, evidence: Evidence, configuration: Configuration) -> dict[Channel, int]:
     (arm,) = claim.arms
-    _rates(claim, evidence.ladders[configuration], (arm,))  # enough episodes
+    rates_of(claim, evidence.ladders[configuration], (arm,))  # enough episodes
     episodes = sample(evidence.scored, configuration, arm).episodes
     return {channel: int(episodes[channel.value].sum()) for channel in Channel}
 
@@ -189,8 +134,8 @@ def _some(errors: dict[Channel, int]) -> dict[Channel, int]:
 def _errors_shown(errors: Mapping[Channel, int], channels: Iterable[Channel]) -> str:
     """The counts that are not zero, or all of them when all are."""
     chosen = list(channels)
-    shown = [channel for channel in chosen if errors[channel]] or chosen
-    return ", ".join(f"{errors[channel]} {channel_words(channel)}" for channel in shown)
+    listed = [channel for channel in chosen if errors[channel]] or chosen
+    return ", ".join(f"{errors[channel]} {channel_words(channel)}" for channel in listed)
 
 
 def _in_both_briefs(claim: Claim, evidence: Evidence, configuration: Configuration) -> tuple[Ladder, Ladder]:
@@ -199,23 +144,23 @@ def _in_both_briefs(claim: Claim, evidence: Evidence, configuration: Configurati
         ladder = evidence.ladders.get(configuration.with_brief(brief))
         if ladder is None:
             raise Undecided(f"no logs of the {brief} brief")
-        _rates(claim, ladder, claim.arms)
+        rates_of(claim, ladder, claim.arms)
         pair.append(ladder)
     return pair[0], pair[1]
 
 
 def _briefs_shown(claim: Claim, pair: Sequence[Ladder]) -> str:
-    return "; ".join(f"{ladder.configuration.brief}: {_shown(ladder, claim.arms)}" for ladder in pair)
+    return "; ".join(f"{ladder.configuration.brief}: {shown(ladder, claim.arms)}" for ladder in pair)
 
 
 def _moves_within(claim: Claim, one: Ladder, other: Ladder) -> bool:
-    before, after = _rates(claim, one, claim.arms), _rates(claim, other, claim.arms)
+    before, after = rates_of(claim, one, claim.arms), rates_of(claim, other, claim.arms)
     return all(abs(after[arm] - before[arm]) <= claim.bound + _ROUNDING for arm in claim.arms)
 
 
 def _brief_lowers(claim: Claim, evidence: Evidence, configuration: Configuration) -> Decision:
     amended, original = pair = _in_both_briefs(claim, evidence, configuration)
-    before, after = _rates(claim, amended, claim.arms), _rates(claim, original, claim.arms)
+    before, after = rates_of(claim, amended, claim.arms), rates_of(claim, original, claim.arms)
     return all(after[arm] < before[arm] for arm in claim.arms), _briefs_shown(claim, pair)
 
 
@@ -235,17 +180,17 @@ def _less_capable(claim: Claim, evidence: Evidence, configuration: Configuration
         raise Undecided("no less capable agent with the same state model")
     pair = evidence.ladders[max(weaker, key=lambda c: capability(c.model))], evidence.ladders[configuration]
     for ladder in pair:
-        _rates(claim, ladder, claim.arms)
+        rates_of(claim, ladder, claim.arms)
     return pair
 
 
 def _capability_shown(claim: Claim, pair: Sequence[Ladder]) -> str:
-    return "; ".join(f"{ladder.configuration.model}: {_shown(ladder, claim.arms)}" for ladder in pair)
+    return "; ".join(f"{ladder.configuration.model}: {shown(ladder, claim.arms)}" for ladder in pair)
 
 
 def _climbs(claim: Claim, evidence: Evidence, configuration: Configuration) -> Decision:
     weaker, stronger = pair = _less_capable(claim, evidence, configuration)
-    before, after = _rates(claim, weaker, claim.arms), _rates(claim, stronger, claim.arms)
+    before, after = rates_of(claim, weaker, claim.arms), rates_of(claim, stronger, claim.arms)
     return all(after[arm] > before[arm] for arm in claim.arms), _capability_shown(claim, pair)
 
 
@@ -265,7 +210,7 @@ def _against_directive(claim: Claim, evidence: Evidence, configuration: Configur
 
 def _over_blocks_flagged(claim: Claim, evidence: Evidence, configuration: Configuration) -> Decision:
     (arm,) = claim.arms
-    _rates(claim, evidence.ladders[configuration], (arm,))  # enough episodes
+    rates_of(claim, evidence.ladders[configuration], (arm,))  # enough episodes
     chosen = sample(evidence.scored, configuration, arm)
     turns = chosen.turns
     # The gate spoke of the very step that was asked for: a wrong match is the matcher's, not the state's.
@@ -279,7 +224,7 @@ def _over_blocks_flagged(claim: Claim, evidence: Evidence, configuration: Config
 
 
 def _dearest(claim: Claim, evidence: Evidence, configuration: Configuration) -> Decision:
-    _rates(claim, evidence.ladders[configuration], RUNGS)  # enough episodes
+    rates_of(claim, evidence.ladders[configuration], RUNGS)  # enough episodes
     cost = {arm: tokens_per_episode(sample(evidence.scored, configuration, arm)) for arm in RUNGS}
     (arm,) = claim.arms
     return cost[arm] == max(cost.values()), ", ".join(f"{name} {value / 1000:.1f}k" for name, value in cost.items())

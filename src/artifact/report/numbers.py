@@ -101,7 +101,7 @@ def totals(notebook: str, scored: ScoredLogs) -> list[Number]:
     return [
         Number(f"{stem}Episodes", str(len(episodes)), source),
         Number(f"{stem}Completed", str(len(completed)), source),
-        Number(f"{stem}Excluded", str(len(episodes) - len(completed)), f"{source}; ended by infrastructure"),
+        Number(f"{stem}Excluded", str(len(episodes) - len(completed)), f"{source}; not completed"),
         Number(f"{stem}Turns", str(int(completed["turns"].sum())), f"{source}; completed episodes"),
         Number(f"{stem}Models", str(completed["model"].nunique()), f"{source}; completed episodes"),
     ]
