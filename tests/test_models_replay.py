@@ -59,7 +59,8 @@ def test_a_recorded_reply_comes_back_whole_without_the_model(path: Path) -> None
     assert replay.identity()["setting"] == 1 and "recording_sha256" in replay.identity()
 
 
-@pytest.mark.parametrize("change", [{"max_tokens": 800}, {"temperature": 0.7}, {"seed": 3}, {"schema": {"type": "object"}},
+@pytest.mark.parametrize("change", [{"max_tokens": 800}, {"temperature": 0.7}, {"seed": 3},
+                                    {"schema": {"type": "object"}},
                                     {"messages": [Message("user", "Order the pump (#W1235).")]},
                                     {"messages": [Message("system", ASKED[0].content)]}, {"messages": ASKED * 2}])
 def test_a_prompt_that_was_never_recorded_is_an_error(path: Path, change: dict[str, Any]) -> None:

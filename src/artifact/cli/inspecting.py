@@ -24,7 +24,7 @@ def add_commands(commands: argparse._SubParsersAction) -> None:  # type: ignore[
 
 def _score(options: argparse.Namespace) -> int:
     from artifact.log import iter_logs
-    from artifact.report import proportion
+    from artifact.report.statistics import proportion
     from artifact.scorer import episode_frame
     from artifact.taskstate import Channel
 

@@ -8,7 +8,6 @@ import base64
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -17,8 +16,6 @@ from artifact.models.registry import ModelEntry, Regime, SchemaSupport
 
 DEFAULT_KEY_ENV = "ARTIFACT_API_KEY"
 """The environment variable that holds the key of a server given by its URL."""
-
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 # Anything shorter stands in ordinary words, and is no secret.
 _SHORTEST_SECRET = 4
@@ -53,8 +50,8 @@ class Target:
     name: str | None = None
     key_env: str = DEFAULT_KEY_ENV
     regime: Regime = Regime.NO_THINK
-    regime_body: Mapping[str, Any] = _NOTHING
-    sampling_body: Mapping[str, Any] = _NOTHING
+    regime_body: Mapping[str, Any] = field(default_factory=dict)
+    sampling_body: Mapping[str, Any] = field(default_factory=dict)
     schema_support: SchemaSupport = SchemaSupport.JSON_SCHEMA
 
     @classmethod
