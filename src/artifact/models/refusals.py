@@ -102,7 +102,7 @@ def _read_error(body: bytes) -> tuple[str, frozenset[str]]:
 
 def printable(words: str, longest: int = 300) -> str:
     """A server's words as they may stand in a sentence: one line, no control characters, not too long."""
-    line = " ".join("".join(char if char.isprintable() else " " for char in words).split()).rstrip(".")
+    line = " ".join("".join(char if char.isprintable() else " " for char in words).split()).rstrip(". ")
     return line if len(line) <= longest else line[:longest].rstrip() + " …"
 
 

@@ -8,7 +8,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_exponential_jitter
+from tenacity import (
+    AsyncRetrying,
+    RetryCallState,
+    retry_if_exception,
+    stop_after_attempt,
+    wait_exponential,
+    wait_random,
+)
 
 from artifact.models.base import ModelError, Reply
 
@@ -42,17 +49,30 @@ class RetryPolicy:
 
     async def persist(self, attempt: Callable[[], Awaitable[T]]) -> tuple[T, int]:
         """Call `attempt` until it brings something; gives that, and the number of tries."""
+        # The first try is made by hand: tenacity takes as long as the rest of a call over HTTP.
+        try:
+            return await attempt(), 1
+        except ModelError as error:
+            failed: ModelError | None = error
+
+        async def again() -> T:
+            nonlocal failed
+            if failed is not None:
+                error, failed = failed, None
+                raise error
+            return await attempt()
+
         retrying = AsyncRetrying(stop=stop_after_attempt(self.attempts), wait=self._wait,
                                  retry=retry_if_exception(_is_transient), reraise=True)
         try:
-            brought: T = await retrying(attempt)
+            brought: T = await retrying(again)
         except ModelError as error:
             error.attempts = retrying.statistics.get("attempt_number", 1)
             raise
         return brought, retrying.statistics["attempt_number"]
 
     def _wait(self, state: RetryCallState) -> float:
-        jittered = wait_exponential_jitter(self.first_wait_s, self.longest_wait_s, jitter=self.first_wait_s)(state)
+        jittered = (wait_exponential(self.first_wait_s, self.longest_wait_s) + wait_random(0, self.first_wait_s))(state)
         error = state.outcome.exception() if state.outcome else None
         asked = error.retry_after_s if isinstance(error, ModelError) and error.retry_after_s else 0.0
         return max(jittered, min(asked, self.longest_retry_after_s))

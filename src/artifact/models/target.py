@@ -85,7 +85,7 @@ class Target:
         try:
             parts = urlsplit(self.url)
             usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 \
-                and self.url.isprintable() and " " not in self.url
+                and self.url.isprintable() and " " not in self.url and "@" not in parts.path
         except ValueError:
             usable = False
         if not usable:

@@ -140,11 +140,11 @@ class Transport:
 
     def _whither(self, headers: Mapping[str, str]) -> str:
         try:
-            parts = urlsplit(headers.get("Location", ""))
+            parts = urlsplit(self.access.scrub(headers.get("Location", "")))
         except ValueError:
             return ""
         host = parts.netloc.rpartition("@")[2]
-        return f" to {self.quote(f'{parts.scheme}://{host}')}" if parts.scheme and host else ""
+        return f" to {printable(f'{parts.scheme}://{host}')}" if parts.scheme and host else ""
 
 
 def _cause(error: Exception) -> str:
