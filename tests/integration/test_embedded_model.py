@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import asdict
 from typing import Any, TypeVar
 
 import aiohttp
@@ -71,25 +72,60 @@ def test_a_conversation_stays_cached_while_helper_calls_go_on_beside_it(model: L
     assert all(reply.completion_tokens and reply.latency_s > 0 for reply in replies)
 
 
-def test_greedy_replies_depend_on_the_conversation_alone(model: LlamaCpp) -> None:
-    async def twice() -> tuple[list[Reply], list[Reply]]:
-        _, before = await converse(model, "first", 5)
-        await converse(model, "other", 2)
-        _, after = await converse(model, "second", 5, helper=True)
-        return before, after
-    before, after = run(twice)
-    assert [reply.text for reply in before] == [reply.text for reply in after]
+# Stories at which a difference in rounding is known to turn a word.
+TOPICS = ("the sea", "a red door", "winter")
+
+
+def opening(topic: str) -> list[Message]:
+    return [Message("system", "You tell long stories."), *user(f"Tell me a story about {topic}.")]
+
+
+async def tell(model: LlamaCpp, session: str, messages: list[Message]) -> Reply:
+    return await model.complete(messages, max_tokens=120, session=session)
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_greedy_replies_depend_on_the_conversation_alone(model: LlamaCpp, topic: str) -> None:
+    before = run(lambda: tell(model, f"{topic} first", opening(topic)))
+    after = run(lambda: tell(model, f"{topic} second", opening(topic)))
+    assert before.text == after.text
 
 
 def test_a_conversation_taken_up_by_another_process_goes_on_as_if_uninterrupted(model: LlamaCpp) -> None:
-    transcript, replies = run(lambda: converse(model, "uninterrupted", 5))
+    told: dict[str, tuple[list[Message], Reply]] = {}
+    for topic in TOPICS:
+        first = run(lambda topic=topic: tell(model, topic, opening(topic)))
+        asked = [*opening(topic), Message("assistant", first.text), *user("And what happened the day after?")]
+        told[topic] = asked, run(lambda topic=topic, asked=asked: tell(model, topic, asked))
     taken_up = open_smallest()
     try:
-        last = run(lambda: taken_up.complete(transcript[:-1], max_tokens=48, session="uninterrupted"))
+        for topic, (asked, reply) in told.items():
+            again = run(lambda topic=topic, asked=asked: tell(taken_up, topic, asked))
+            assert (again.text, again.prompt_tokens, again.cached_tokens) == (
+                reply.text, reply.prompt_tokens, reply.cached_tokens)
     finally:
         asyncio.run(taken_up.close())
-    assert (last.text, last.prompt_tokens, last.cached_tokens) == (
-        replies[-1].text, replies[-1].prompt_tokens, replies[-1].cached_tokens)
+
+
+def test_a_prompt_is_read_to_the_same_bits_whether_or_not_its_beginning_was_cached(model: LlamaCpp) -> None:
+    async def last_token(http: aiohttp.ClientSession, messages: list[Message], cached: bool) -> tuple[Any, int]:
+        body = {"messages": [asdict(message) for message in messages], "max_tokens": 1, "temperature": 0, "id_slot": 0,
+                "logprobs": True, "top_logprobs": 4, "cache_prompt": cached}
+        async with http.post(f"{model.url}/chat/completions", json=body) as answered:
+            answer = await answered.json()
+        likely = answer["choices"][0]["logprobs"]["content"][0]["top_logprobs"]
+        return [token["logprob"] for token in likely], answer["usage"]["prompt_tokens_details"]["cached_tokens"]
+
+    async def compare() -> None:
+        messages = [Message("system", "You are a project assistant. Answer briefly and precisely.")]
+        async with aiohttp.ClientSession() as http:
+            for turn in range(4):
+                messages += user(f"Please do step {turn} now, {'really ' * turn}(#W{1000 + turn * 37}).")
+                warm, reused = await last_token(http, messages, cached=True)
+                cold, _ = await last_token(http, messages, cached=False)
+                assert warm == cold and (reused > 0 or turn == 0)
+                messages.append(Message("assistant", f"Done: ref RC-{1000 + turn * 11}. {'As you asked. ' * turn}"))
+    run(compare)
 
 
 def test_a_schema_is_enforced_on_a_model_that_would_not_meet_it(model: LlamaCpp) -> None:
