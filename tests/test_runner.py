@@ -67,6 +67,13 @@ def test_a_log_of_another_cell_is_refused_with_the_difference(tmp_path):
         run(tmp_path)
 
 
+def test_a_server_that_was_restarted_on_another_port_is_the_same_model(tmp_path):
+    run(tmp_path)
+    log = next(tmp_path.rglob("raw/100.jsonl"))
+    log.write_bytes(log.read_bytes().replace(b'"engine":"scripted"', b'"endpoint":"http://a:1/v1","engine":"scripted"'))
+    assert run(tmp_path).run_now == 0
+
+
 def test_a_damaged_line_is_named(tmp_path):
     run(tmp_path)
     log = next(tmp_path.rglob("raw/100.jsonl"))

@@ -15,7 +15,8 @@ from artifact.errors import InfrastructureError, RequestError
 from artifact.log.records import RECORD_TYPES, EndReason, EndRecord, EpisodeRecord, Record
 
 # What may differ between two runs of the same episode without making it another one.
-_CIRCUMSTANCES = frozenset({"started", "package"})
+# A server may have been started anew on another port; what it serves is compared.
+_CIRCUMSTANCES = ("started", "package", "model.endpoint", "state_model.endpoint")
 
 
 # Ends that another try may overcome: the model gave no answer. A context that is too small stays so.
@@ -110,8 +111,9 @@ class EpisodeWriter:
         if recorded == record:
             return
         old, new = (RECORD_TYPES[r.record].dump_python(r, mode="json") for r in (recorded, record))
-        ignored = _CIRCUMSTANCES if isinstance(record, EpisodeRecord) else frozenset()
-        differences = [d for d in _differences(old, new) if d.split(".")[0].split(":")[0] not in ignored]
+        ignored = _CIRCUMSTANCES if isinstance(record, EpisodeRecord) else ()
+        differences = [difference for where, difference in _differences(old, new)
+                       if not any(where == name or where.startswith(f"{name}.") for name in ignored)]
         if differences:
             found = "; ".join(differences[:3])
             raise RequestError(f"{self.path} was made by another run than the one asked for ({found}); "
@@ -122,13 +124,13 @@ class EpisodeWriter:
         self._file.close()
 
 
-def _differences(old: Any, new: Any, where: str = "") -> list[str]:
+def _differences(old: Any, new: Any, where: str = "") -> list[tuple[str, str]]:
     if isinstance(old, dict) and isinstance(new, dict):
         found = []
         for key in sorted(old.keys() | new.keys()):
             found += _differences(old.get(key), new.get(key), f"{where}.{key}" if where else key)
         return found
-    return [] if old == new else [f"{where}: {_short(old)} in the log, {_short(new)} now"]
+    return [] if old == new else [(where, f"{where}: {_short(old)} in the log, {_short(new)} now")]
 
 
 def _short(value: Any) -> str:
