@@ -207,7 +207,19 @@ def test_settings_that_the_model_cannot_have_are_refused_before_it_is_loaded(set
         open_smallest(**settings)
 
 
-def test_a_closed_model_says_so() -> None:
+def test_closing_ends_a_call_that_is_under_way_and_gives_no_half_reply() -> None:
+    closing = open_smallest()
+
+    async def close() -> None:
+        call = asyncio.create_task(closing.complete(user("Count to a million."), max_tokens=1500))
+        await asyncio.sleep(0.5)
+        await closing.close()
+        with pytest.raises(ModelError, match="was closed"):
+            await call
+    run(close)
+
+
+def test_a_closed_model_says_so_even_if_it_was_closed_as_soon_as_it_was_open() -> None:
     closed = open_smallest()
     asyncio.run(closed.close())
     asyncio.run(closed.close())

@@ -124,6 +124,13 @@ class EngineCall:
             self._server.handle_chat_completions(self._body, self._take)
         except (ValueError, RuntimeError) as error:
             self.error = {"message": str(error).splitlines()[0] if str(error) else type(error).__name__}
+        finally:
+            self._server = None  # whoever keeps the call, in a traceback say, must not keep the engine
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the call was told to stop: what it holds is then no full answer."""
+        return self._stopped.is_set()
 
     def stop(self) -> None:
         """Stop at the next token, or at the next batch of the prompt."""
@@ -144,17 +151,25 @@ class EngineCall:
 
 
 def engine_properties(server: Any) -> dict[str, Any]:
-    """What the server says of itself."""
+    """What the server says of itself, once it takes requests.
+
+    A server that is told to stop before its queue runs never stops. What the slots do is answered through the queue.
+    """
+    _get(server, "/slots")
+    answer = _get(server, "/props")
+    return answer if isinstance(answer, dict) else {}
+
+
+def _get(server: Any, path: str) -> Any:
     parts = urlsplit(server.listening_address)
-    connection = http.client.HTTPConnection(parts.hostname or "127.0.0.1", parts.port, timeout=30)
+    connection = http.client.HTTPConnection(parts.hostname or "127.0.0.1", parts.port, timeout=60)
     try:
-        connection.request("GET", "/props")
-        answer = orjson.loads(connection.getresponse().read())
+        connection.request("GET", path)
+        return orjson.loads(connection.getresponse().read())
     except (OSError, http.client.HTTPException, orjson.JSONDecodeError) as error:
-        raise InfrastructureError(f"The embedded engine started but says nothing of itself ({error}).") from None
+        raise InfrastructureError(f"The embedded engine started but doesn't answer {path} ({error}).") from None
     finally:
         connection.close()
-    return answer if isinstance(answer, dict) else {}
 
 
 def physical_cores() -> int:

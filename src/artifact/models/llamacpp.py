@@ -91,6 +91,7 @@ class LlamaCpp:
         self._threads = threads or physical_cores()
         self._slots = Slots(slots, HELPER_SLOTS)
         self._met: set[str] = set()
+        self._calls: set[EngineCall] = set()
         in_all = slots + HELPER_SLOTS
         self._server = start_engine(weights, entry.name, slots=in_all, context=context, threads=self._threads,
                                     port=port)
@@ -149,16 +150,20 @@ class LlamaCpp:
         return replace(reply, cached_tokens=cached, latency_s=time.perf_counter() - started)
 
     async def close(self) -> None:
-        """Stop the engine and free its memory."""
-        if self._server is not None:
-            server, self._server = self._server, None
-            self._executor.shutdown(wait=True)
-            del server
+        """Stop what is under way, then the engine, and free its memory."""
+        server, self._server = self._server, None
+        for call in self._calls:
+            call.stop()
+        self._executor.shutdown(wait=True)
+        del server
 
     def _running(self) -> Any:
         if self._server is None:
-            raise ModelError(f"The embedded engine of {self.name} was closed; open the model again.")
+            raise self._closed()
         return self._server
+
+    def _closed(self) -> ModelError:
+        return ModelError(f"The embedded engine of {self.name} was closed; open the model again.")
 
     async def _admit(self, slot: Slot, messages: Sequence[Message], options: dict[str, Any]) -> int:
         """Leave nothing in the slot but the newcomer's system prompt; tells how much of that was cached already.
@@ -186,15 +191,19 @@ class LlamaCpp:
         options = {**options, "id_slot": slot.index, "cache_prompt": True, "stream": True, "return_progress": True,
                    "stream_options": {"include_usage": True}}
         call = EngineCall(self._running(), b'{"messages":[' + encoded + b"]," + orjson.dumps(options)[1:])
+        self._calls.add(call)
         running = asyncio.get_running_loop().run_in_executor(self._executor, call.run)
         try:
             await asyncio.wait_for(asyncio.shield(running), self._timeout_s)
+            if call.stopped:
+                raise self._closed()
         except TimeoutError:
             raise ModelTimeout(f"{self.name} gave no full answer within {self._timeout_s:g} s; "
                                "allow more time or fewer tokens.") from None
         finally:
             call.stop()
             await asyncio.wait([running])
+            self._calls.discard(call)
         return call
 
     def _reply(self, call: EngineCall, max_tokens: int) -> Reply:
