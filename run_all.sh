@@ -90,6 +90,9 @@ if [ "$mode" = test ]; then
     artifact models fetch smollm2-135m
     artifact models fetch qwen2.5-coder-0.5b
 
+    headline "Checksums of the released data"
+    artifact verify
+
     headline "Style and types"
     python -m ruff check .
     python -m mypy

@@ -32,7 +32,7 @@ def open_smallest(**settings: Any) -> LlamaCpp:
         weights = fetch(NAME)
     except InfrastructureError as error:
         pytest.skip(str(error))
-    return LlamaCpp(find_model(NAME), weights, **{"context": 2048, **settings})
+    return LlamaCpp(find_model(NAME), weights, **{"context": 2048, "threads": 1, **settings})
 
 
 @pytest.fixture(scope="module")
@@ -236,7 +236,7 @@ from artifact.log.records import Message
 from artifact.models.llamacpp import LlamaCpp
 from artifact.models.registry import find_model
 async def main():
-    model = LlamaCpp(find_model({NAME!r}), Path({str(weights)!r}), context=4096)
+    model = LlamaCpp(find_model({NAME!r}), Path({str(weights)!r}), context=4096, threads=1)
     call = asyncio.create_task(model.complete([Message("user", "Count to a million.")], max_tokens=4000))
     await asyncio.sleep(0.5)
     print("under way", flush=True)
