@@ -83,7 +83,7 @@ fi
 [ -z "$tex" ] || echo "$tex"
 
 
-# --- test: every check and every test; the last line is pytest's ----------------------------------------- 15 min
+# --- test: every check and every test; the last line is pytest's ----------------------------------------- 4 min
 
 if [ "$mode" = test ]; then
     headline "Weights for the tests on a real model"
@@ -111,7 +111,7 @@ headline "Checksums of the released data"
 artifact verify
 
 
-# --- default: smoke. Qwen2.5-Coder-1.5B on this machine's CPU, two seeds on all four rungs --------------- 10 min
+# --- default: smoke. Qwen2.5-Coder-1.5B on this machine's CPU, two seeds on all four rungs ---------------- 9 min
 
 if [ "$mode" = default ]; then
     headline "Weights: 1.1 GB, checked by SHA-256"

@@ -77,7 +77,7 @@ def _measured_panels(found: Sequence[Ladder], brief: str) -> list[_Panel]:
                 value = ladder.proportion(arm)
                 if value.estimate is not None and value.low is not None and value.high is not None:
                     points.setdefault(arm, {})[index] = _Point(value.estimate, value.low, value.high)
-        name = f"measured, {study}" if len({key[0] for key in groups}) > 1 else "measured"
+        name = study if len({key[0] for key in groups}) > 1 else "measured"
         panels.append(_Panel(words, name, tuple(map(_agent, members)), points, True))
     return panels
 
