@@ -158,7 +158,8 @@ def test_the_loop_stays_free_while_the_model_answers(model: LlamaCpp) -> None:
 
 def test_a_cancelled_call_stops_at_once_and_leaves_the_engine_usable(model: LlamaCpp) -> None:
     async def cancel() -> float:
-        call = asyncio.create_task(model.complete(user("Tell a very long story."), max_tokens=1500, session="cancelled"))
+        story = user("Tell a very long story.")
+        call = asyncio.create_task(model.complete(story, max_tokens=1500, session="cancelled"))
         await asyncio.sleep(0.1)
         started = time.perf_counter()
         call.cancel()

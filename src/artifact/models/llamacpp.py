@@ -194,7 +194,8 @@ class LlamaCpp:
         self._calls.add(call)
         running = asyncio.get_running_loop().run_in_executor(self._executor, call.run)
         try:
-            await asyncio.wait_for(asyncio.shield(running), self._timeout_s)
+            async with asyncio.timeout(self._timeout_s):  # wait_for may swallow a cancellation before Python 3.12
+                await asyncio.shield(running)
             if call.stopped:
                 raise self._closed()
         except TimeoutError:
