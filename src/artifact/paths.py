@@ -15,8 +15,10 @@ RELEASED_LOGS = DATA / "logs"
 REPORTED = DATA / "reported.csv"
 MODEL_REGISTRY = DATA / "models.toml"
 CHECKSUMS = DATA / "SHA256SUMS"
+PHRASINGS = DATA / "phrasings"
 
 RUNS = ROOT / "runs"
+OWN_PHRASINGS = RUNS / "phrasings"
 WEIGHTS = Path(os.environ.get("ARTIFACT_WEIGHTS", ROOT / "weights")).resolve()
 
 NOTEBOOKS = ROOT / "notebooks"

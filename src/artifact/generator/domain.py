@@ -72,6 +72,8 @@ class Domain:
         Eighteen templates in the order of their phases.
     legit_redo, superseded_cue : tuple of str
         Frames with ``{text}`` and ``{noun}``, for any step.
+    ambiguous : tuple of str
+        Frames with ``{one}`` and ``{other}``, the nouns of two steps of which one is wanted.
     fillers : tuple of str
         Messages that request nothing.
     revision : RevisionWording
@@ -82,6 +84,7 @@ class Domain:
     steps: tuple[Template, ...]
     legit_redo: tuple[str, ...]
     superseded_cue: tuple[str, ...]
+    ambiguous: tuple[str, ...]
     fillers: tuple[str, ...]
     revision: RevisionWording
 
@@ -142,4 +145,6 @@ def _broken_rules(domain: Domain) -> list[tuple[str, list[str]]]:
         ("a filler names no step", [filler for filler in domain.fillers if any(noun in filler for noun in nouns)]),
         ("a redo frame contains {text}", [frame for frame in domain.legit_redo if "{text}" not in frame]),
         ("a cue frame contains {noun}", [frame for frame in domain.superseded_cue if "{noun}" not in frame]),
+        ("an ambiguous frame contains {one} and {other}",
+         [frame for frame in domain.ambiguous if "{one}" not in frame or "{other}" not in frame]),
     ]

@@ -3,7 +3,8 @@
 Invariant: the same seed, size, density and domain give the same bytes on every platform and Python version; and
 but for the words, the domain makes no difference.
 
-Fillers and the revision are not requests. They carry no work order, so that there is nothing to book on them.
+Fillers and the revision are not requests. They carry no work order, so that there is nothing to book on them (a
+variant of the schedule gives fillers one, as a stress).
 """
 
 from collections.abc import Iterator
@@ -11,18 +12,32 @@ from collections.abc import Iterator
 from artifact.errors import RequestError
 from artifact.generator.domain import load_domain
 from artifact.generator.draw import Draw
-from artifact.generator.schedule import Slot, draw_schedule
+from artifact.generator.phrasings import load_phrasings, rephrased
+from artifact.generator.schedule import TURNS, Slot, draw_schedule
 from artifact.generator.shape import TEMPLATES, Shape, draw_shape
+from artifact.generator.variants import place_ambiguous, vary
 from artifact.generator.wording import Wording
-from artifact.taskstate import NOT_A_REQUEST, Episode, RequestKind, Revision, ScriptedTurn, Step, TaskGraph
+from artifact.taskstate import (
+    NOT_A_REQUEST,
+    Episode,
+    Phrasing,
+    RequestKind,
+    Revision,
+    ScheduleVariant,
+    ScriptedTurn,
+    Step,
+    TaskGraph,
+)
 
 SEEDS = 2**31
 # Numbers that briefs and prompts use in their examples; no episode shall own one.
 _EXAMPLES = frozenset({1234, 2048, 4242, 5678})
 _NUMBERS = [number for number in range(1000, 10000) if number not in _EXAMPLES]
+_CANONICAL = ScheduleVariant()
 
 
-def generate(*, seed: int, size: int = 10, density: float = 0.15, domain: str = "procurement") -> Episode:
+def generate(*, seed: int, size: int = 10, density: float = 0.15, domain: str = "procurement",
+             schedule: ScheduleVariant = _CANONICAL) -> Episode:
     """Generate one episode.
 
     Parameters
@@ -35,6 +50,9 @@ def generate(*, seed: int, size: int = 10, density: float = 0.15, domain: str = 
         ρ, the probability of each possible dependency beyond the base structure, 0 to 1.
     domain : str
         One of `domain_names()`.
+    schedule : ScheduleVariant
+        How the schedule departs from the canonical one. Plan, codes, and turns and work orders of the canonical
+        requests are the same in every variant.
 
     Returns
     -------
@@ -44,25 +62,33 @@ def generate(*, seed: int, size: int = 10, density: float = 0.15, domain: str = 
     Raises
     ------
     RequestError
-        When an argument is out of its range or the domain is unknown.
+        When an argument is out of its range, the domain is unknown, or a cache of held-out phrasings can't be used.
     """
     _check(seed, size, density)
     words = load_domain(domain)
+    if schedule.phrasing is Phrasing.HELD_OUT:
+        words = rephrased(words, load_phrasings(words, domain, schedule.phrasings)[0].rewrites)
     # Each part has a stream of its own, so that, e.g., another wording leaves the graph as it was.
     key = (seed, size, float(density))
     shape = draw_shape(Draw(*key, "graph"), size, density)
     slots = draw_schedule(Draw(*key, "schedule"), shape)
-    wording = Wording(words, shape, Draw(*key, "wording"), Draw(*key, "fillers"))
+    wording = Wording(words, shape, Draw(*key, "wording"), Draw(*key, "fillers"),
+                      rotation=int(schedule.phrasing is Phrasing.ROTATED))
     requests = sum(slot.kind not in NOT_A_REQUEST for slot in slots)
-    numbers = Draw(*key, "numbers").sample(_NUMBERS, size + requests + len(shape.live))
+    regular = size + requests + len(shape.live)
+    numbers = Draw(*key, "numbers").sample(_NUMBERS, regular + TURNS)  # the first ones don't depend on how many follow
     codes = tuple(f"RC-{number}" for number in numbers[:size])
-    work_orders = iter([f"#W{number}" for number in numbers[size:]])
+    work_orders = iter([f"#W{number}" for number in numbers[size:regular]])
     turns = tuple(_turn(slot, wording, work_orders) for slot in slots)
     reasks = tuple(_turn(Slot(RequestKind.ASK, step), wording, work_orders) for step in shape.live)
     graph = TaskGraph(tuple(
         Step(_id(step), words.steps[template].text, codes[step], _ids(shape.requires[step]))
         for step, template in enumerate(shape.templates)
     ))
+    probes = place_ambiguous(Draw(*key, "ambiguous"), shape, slots, schedule.ambiguous)
+    frames = Draw(*key, "ambiguous wording")
+    turns = vary(turns, schedule, graph, {turn: wording.ambiguous(frames, *pair) for turn, pair in probes.items()},
+                 [f"#W{number}" for number in numbers[regular:]], Draw(*key, "forgery"))
     return Episode(seed, size, float(density), domain, graph, _revision(shape), turns, reasks)
 
 

@@ -6,6 +6,11 @@ from artifact.generator.shape import Shape
 from artifact.taskstate import RequestKind
 
 
+def with_order(text: str, work_order: str) -> str:
+    """A sentence with a work order before its full stop."""
+    return f"{text[:-1]} ({work_order}){text[-1]}"
+
+
 class Wording:
     """The words of one episode.
 
@@ -20,12 +25,15 @@ class Wording:
         The plan.
     requests, fillers : Draw
         The streams for paraphrases and for fillers.
+    rotation : int
+        By how many places the assignment of paraphrases is rotated (Appendix A.5).
     """
 
-    def __init__(self, domain: Domain, shape: Shape, requests: Draw, fillers: Draw) -> None:
+    def __init__(self, domain: Domain, shape: Shape, requests: Draw, fillers: Draw, rotation: int = 0) -> None:
         self._domain = domain
         self._shape = shape
         self._draw = requests
+        self._rotation = rotation
         self._next_paraphrase: dict[tuple[RequestKind, int], int] = {}
         self._fillers = iter(fillers.shuffled(domain.fillers))
 
@@ -49,7 +57,11 @@ class Wording:
                 text = self._draw.choice(self._domain.superseded_cue).format(noun=template.noun)
             case _:
                 raise ValueError(f"{kind} is not a request for a step")
-        return f"{text[:-1]} ({work_order}){text[-1]}"
+        return with_order(text, work_order)
+
+    def ambiguous(self, draw: Draw, one: int, other: int) -> str:
+        """A probe that names two steps without saying which, its work order still to come."""
+        return draw.choice(self._domain.ambiguous).format(one=self._template(one).noun, other=self._template(other).noun)
 
     def revision(self) -> str:
         """The change of plan: one sentence for each affected step, steps by their text in quotes."""
@@ -77,7 +89,7 @@ class Wording:
         if number is None:
             number = self._draw.below(PARAPHRASES)
         self._next_paraphrase[kind, step] = (number + 1) % PARAPHRASES
-        return paraphrases[number]
+        return paraphrases[(number + self._rotation) % PARAPHRASES]
 
     def _listed(self, steps: tuple[int, ...]) -> str:
         quoted = [f'"{self._text(step)}"' for step in steps]

@@ -7,9 +7,10 @@ from artifact.taskstate.graph import BadGraph, Revision, Step, TaskGraph
 from artifact.taskstate.receipts import Receipt, RefLine, parse_bookings, parse_ref_lines
 from artifact.taskstate.state import Decision, Status, TaskState
 from artifact.taskstate.validator import Defect, Finding, validate
+from artifact.taskstate.variant import CANONICAL, Phrasing, ScheduleVariant
 
 __all__ = [
-    "NOT_A_REQUEST", "BadGraph", "Brief", "Channel", "Corruption", "Decision", "Defect", "Episode", "Finding",
-    "Receipt", "RefLine", "RequestKind", "Revision", "ScriptedTurn", "Status", "Step", "TaskGraph", "TaskState",
+    "CANONICAL", "NOT_A_REQUEST", "BadGraph", "Brief", "Channel", "Corruption", "Decision", "Defect", "Episode", "Finding",
+    "Phrasing", "Receipt", "RefLine", "RequestKind", "Revision", "ScheduleVariant", "ScriptedTurn", "Status", "Step", "TaskGraph", "TaskState",
     "Violation", "judge_turn", "parse_bookings", "parse_ref_lines", "validate",
 ]

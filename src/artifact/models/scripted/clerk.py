@@ -84,6 +84,10 @@ def _match(prompt: str) -> dict[str, Any]:
     return {"step": resolve(message, read_plan(prompt).steps), "explicit_redo": orders_redo(message)}
 
 
+def _paraphrase(prompt: str) -> dict[str, Any]:
+    return {"rewrite": f"Hello, {prompt[prompt.rindex('Message: ') + len('Message: '):].splitlines()[0]}"}
+
+
 _ANSWERS: dict[str, Callable[[str], dict[str, Any]]] = {
     "compiled_plan": _compiled_plan,
     "compiled_step": _compiled_step,
@@ -93,4 +97,5 @@ _ANSWERS: dict[str, Callable[[str], dict[str, Any]]] = {
     "match": _match,
     "match_step": _match_step,
     "match_redo": _match_redo,
+    "paraphrase": _paraphrase,
 }
