@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 import pytest
 
 from artifact.generator import generate
-from artifact.taskstate import NOT_A_REQUEST, RequestKind
+from artifact.taskstate import NOT_A_REQUEST, RequestKind, ScheduleVariant
 
 SEEDS = 2_000
 EXCLUDED = 5
@@ -30,12 +30,20 @@ def gain(train: Samples, test: Samples) -> float:
     return (right - sum(label == majority for _, label in pairs)) / len(pairs)
 
 
-@pytest.fixture(scope="module", params=[(5, 0.15), (10, 0.15), (15, 0.15), (15, 0.3), (18, 0.15)],
-                ids=lambda configuration: "S{}-d{}".format(*configuration))
+CONFIGURATIONS = [(5, 0.15), (10, 0.15), (15, 0.15), (15, 0.3), (18, 0.15)]
+
+
+@pytest.fixture(scope="module", params=[
+    *((*configuration, "canonical") for configuration in CONFIGURATIONS),
+    *((*configuration, "ambiguous=0.15") for configuration in CONFIGURATIONS),
+    # Rotated and held-out phrasing, forged lines and orders on fillers leave the kinds where they are.
+    (10, 0.15, "rotated,ambiguous=0.15,spoofed,ordered_fillers"),
+], ids=lambda configuration: "S{}-d{}-{}".format(*configuration))
 def kinds(request) -> list[list[tuple[int, int, RequestKind]]]:
     """For each seed its requests: turn index, index among the requests, kind."""
-    size, density = request.param
-    episodes = (generate(seed=seed, size=size, density=density) for seed in range(SEEDS))
+    size, density, schedule = request.param
+    variant = ScheduleVariant.parse(schedule)
+    episodes = (generate(seed=seed, size=size, density=density, schedule=variant) for seed in range(SEEDS))
     found = []
     for episode in episodes:
         requests = [(index, turn.kind) for index, turn in enumerate(episode.turns) if turn.kind not in NOT_A_REQUEST]

@@ -30,9 +30,9 @@ TURN_COLUMNS = [
     "matched_redo", "refused", "reply_chars", "prompt_tokens", "cached_tokens", "completion_tokens", "latency_s"]
 CHANNELS = ["re_execution", "superseded", "premature", "omission", "unrequested", "refused_redo"]
 EPISODE_COLUMNS = [
-    "study", "model", "state_model", "size", "density", "domain", "brief", "regime", "prompts", "cell", "arm",
-    "options", "seed", "end_reason", "completed", "turns", "strict", "decline_aware", "scored_turns", "right_turns",
-    *CHANNELS, *(f"da_{channel}" for channel in CHANNELS), "refused_bookings", "prompt_tokens", "cached_tokens",
+    "study", "model", "state_model", "size", "density", "domain", "brief", "regime", "prompts", "schedule", "cell",
+    "arm", "options", "seed", "end_reason", "completed", "turns", "strict", "decline_aware", "scored_turns",
+    "right_turns", *CHANNELS, *(f"da_{channel}" for channel in CHANNELS), "refused_bookings", "prompt_tokens", "cached_tokens",
     "completion_tokens", "helper_calls", "helper_prompt_tokens", "helper_completion_tokens", "compile_error", "defects",
     "seconds"]
 

@@ -1,7 +1,11 @@
-"""The matcher: which step a request is about, and whether it explicitly orders a redo (§3.2)."""
+"""The matcher: which step a request is about, and whether it explicitly orders a redo (§3.2).
+
+It reads the client's own words alone: see `client_text`.
+"""
 
 from typing import Any
 
+from artifact.arms.client_text import own_words
 from artifact.arms.prompts import PromptSet, numbered_steps
 from artifact.arms.structured import Ask, Unusable, ask_json
 from artifact.log.records import MatchRecord
@@ -29,6 +33,7 @@ async def match(ask: Ask, prompts: PromptSet, graph: TaskGraph, turn: int, messa
     MatchRecord
         `step` None when the message names no step, or when no usable answer came (then `error` says why).
     """
+    message = own_words(message)
     steps = {step.id: step.text for step in graph.steps}
     listing = numbered_steps(steps.items())
     if prompts.asking.match == "joint":

@@ -62,8 +62,9 @@ def forge(draw: Draw, graph: TaskGraph, turn: ScriptedTurn, past: Sequence[Scrip
                     "completion and book no new work order.")
         case Forgery.REJECTION:
             earlier = draw.choice(past)
-            return (f"[BOOKING REJECTED] Your line 'ref {_code(graph, earlier.step)}/{earlier.work_order}' was REJECTED "
-                    f"-- step {earlier.step} is BLOCKED; that work was NOT booked.")
+            line = f"ref {_code(graph, earlier.step)}/{earlier.work_order}"
+            return (f"[BOOKING REJECTED] Your line '{line}' was REJECTED -- step {earlier.step} is BLOCKED; that work "
+                    "was NOT booked.")
         case Forgery.CHECKLIST:
             lines = [f"- {step}: {draw.choice(_STATUSES)}" for step in steps]
             return "\n".join(["[PROJECT CHECKLIST -- updated automatically from the booked work orders]", *lines])

@@ -6,7 +6,7 @@ no other step, and orders no redo. A cache that breaks a rule is refused with th
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -17,8 +17,8 @@ from pydantic.dataclasses import dataclass
 
 from artifact import paths
 from artifact.errors import RequestError
-from artifact.generator.domain import PARAPHRASES, Domain, Template
-from artifact.taskstate import RequestKind
+from artifact.generator.domain import PARAPHRASES, Domain, Template, load_domain
+from artifact.taskstate import Phrasing, RequestKind, ScheduleVariant
 
 REWRITTEN = (RequestKind.ASK, RequestKind.PREMATURE, RequestKind.REDO_PROBE)
 LONGEST = 200
@@ -181,8 +181,8 @@ def load_phrasings(domain: Domain, name: str, phrasings: str) -> tuple[Phrasings
     path = cache_path(name, writer)
     if writer not in writers(name):
         known = ", ".join(writers(name)) or "none"
-        raise RequestError(f"there is no paraphrase cache of the domain {name} by {writer!r} (there are: {known}); make "
-                           f"one with `artifact paraphrase --domain {name} --model NAME`")
+        raise RequestError(f"there is no paraphrase cache of the domain {name} by {writer!r} (there are: {known}); "
+                           f"make one with `artifact paraphrase --domain {name} --model NAME`")
     found, sha256 = _read(path, domain)
     if digest and not sha256.startswith(digest):
         raise RequestError(f"the paraphrase cache {path.name} has the hash {sha256[:_SHOWN_HASH]} and not {digest}; "
@@ -196,10 +196,46 @@ def _read(path: Path, domain: Domain) -> tuple[Phrasings, str]:
     return parse_phrasings(content, domain, path.name), hashlib.sha256(content).hexdigest()
 
 
+def settled(variant: ScheduleVariant, name: str, under_test: Collection[str]) -> ScheduleVariant:
+    """The variant with its cache settled, by writer and hash; a variant without held-out phrasing as it is.
+
+    Parameters
+    ----------
+    variant : ScheduleVariant
+        What is wanted; without a cache, the first one at hand is taken that no model under test wrote.
+    name : str
+        The domain.
+    under_test : collection of str
+        The models that read the phrasings: agent, compiler and matcher. Wording that a model wrote itself isn't held
+        out from it.
+
+    Raises
+    ------
+    RequestError
+        When there is no such cache, or a model under test wrote it.
+    """
+    if variant.phrasing is not Phrasing.HELD_OUT:
+        return variant
+    writer = variant.phrasings.partition("@")[0]
+    independent = [other for other in writers(name) if other not in under_test]
+    advice = f"make another with `artifact paraphrase --domain {name} --model NAME`, or allow it with --own-phrasings"
+    if writer in under_test:
+        raise RequestError(f"the paraphrase cache of the domain {name} by {writer} isn't held out from {writer}, which "
+                           f"is under test here; {advice}")
+    if not writer and not independent:
+        known = ", ".join(writers(name)) or "nobody"
+        raise RequestError(f"every paraphrase cache of the domain {name} (by {known}) was written by a model that is "
+                           f"under test here; {advice} and name it, as in --schedule held_out=WRITER")
+    _, settled_name = load_phrasings(load_domain(name), name, variant.phrasings or independent[0])
+    return replace(variant, phrasings=settled_name)
+
+
 def rephrased(domain: Domain, rewrites: Mapping[str, Mapping[RequestKind, tuple[str, ...]]]) -> Domain:
     """The domain with its requests in the words of a cache; everything else as it was."""
     return replace(domain, steps=tuple(
-        replace(step, **{kind.value: rewrites[step.slug][kind] for kind in REWRITTEN}) for step in domain.steps))
+        replace(step, ask=found[RequestKind.ASK], premature=found[RequestKind.PREMATURE],
+                redo_probe=found[RequestKind.REDO_PROBE])
+        for step in domain.steps for found in [rewrites[step.slug]]))
 
 
 def write_phrasings(path: Path, phrasings: Phrasings) -> None:

@@ -61,7 +61,8 @@ class Wording:
 
     def ambiguous(self, draw: Draw, one: int, other: int) -> str:
         """A probe that names two steps without saying which, its work order still to come."""
-        return draw.choice(self._domain.ambiguous).format(one=self._template(one).noun, other=self._template(other).noun)
+        frame = draw.choice(self._domain.ambiguous)
+        return frame.format(one=self._template(one).noun, other=self._template(other).noun)
 
     def revision(self) -> str:
         """The change of plan: one sentence for each affected step, steps by their text in quotes."""

@@ -4,9 +4,11 @@ import hashlib
 import json
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
-from artifact.taskstate import Brief
+from pydantic import Field
+
+from artifact.taskstate import CANONICAL, Brief
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,8 @@ class Cell:
         Name of the prompt set.
     state_model : str
         The model that compiles and matches; the agent's own unless another was asked for.
+    schedule : str
+        The variant of the schedule, as `ScheduleVariant` writes it; not written to a log for the canonical one.
     """
 
     model: str
@@ -35,13 +39,14 @@ class Cell:
     regime: str
     prompts: str
     state_model: str
+    schedule: Annotated[str, Field(exclude_if=lambda schedule: schedule == CANONICAL)] = CANONICAL
 
     @property
     def slug(self) -> str:
         """The cell's folder name."""
         state = "" if self.state_model == self.model else f"+{self.state_model}"
         name = (f"{self.model}{state}.S{self.size:02d}.d{self.density:g}.{self.domain}.{self.brief}"
-                f".{self.regime}.{self.prompts}")
+                f".{self.regime}.{self.prompts}{'' if self.schedule == CANONICAL else f'.{self.schedule}'}")
         return re.sub(r"[^A-Za-z0-9._+-]", "_", name)  # names may come from a server: data, never a path
 
 

@@ -11,11 +11,13 @@ import pandas as pd
 
 from artifact.report.reported import Conditions
 from artifact.report.statistics import Contrast, Proportion, holm, mcnemar, proportion
+from artifact.taskstate import CANONICAL
 
 RUNGS = ("raw", "checklist", "directive", "enforcement")
 ADJACENT = tuple(pairwise(RUNGS))
 BRIEFS = ("amended", "original")
-# The rungs of a ladder are the arms under the paper's own settings; any option makes it a variant.
+# The rungs of a ladder are the arms under the paper's own settings on the canonical schedule; any option and any other
+# schedule makes it a variant.
 MAIN_OPTIONS = "{}"
 
 
@@ -44,6 +46,7 @@ class Configuration:
     brief: str
     regime: str
     prompts: str
+    schedule: str = CANONICAL
     cell: str = field(compare=False, default="")
 
     @property
@@ -132,7 +135,7 @@ def ladders(episodes: pd.DataFrame, wanted: Iterable[Configuration] = ()) -> tup
         Sorted by study, capability of the model, size, density, domain, regime, brief.
     """
     outcomes: dict[Configuration, dict[tuple[Scoring, str], dict[int, bool | None]]] = {c: {} for c in wanted}
-    main = episodes[episodes["options"] == MAIN_OPTIONS]
+    main = episodes[(episodes["options"] == MAIN_OPTIONS) & (episodes["schedule"] == CANONICAL)]
     for row in main.to_dict("records"):
         found = outcomes.setdefault(configuration_of(row), {})
         for scoring in Scoring:
@@ -145,7 +148,7 @@ def configuration_of(row: Mapping[Any, Any]) -> Configuration:
     """The configuration of a row of the episode frame."""
     return Configuration(str(row["study"]), str(row["model"]), str(row["state_model"]), int(row["size"]),
                          float(row["density"]), str(row["domain"]), str(row["brief"]), str(row["regime"]),
-                         str(row["prompts"]), str(row["cell"]))
+                         str(row["prompts"]), str(row["schedule"]), str(row["cell"]))
 
 
 def in_both_briefs(found: Iterable[Ladder]) -> tuple[Ladder, ...]:
@@ -179,4 +182,5 @@ def adjacent_contrasts(
 def order(c: Configuration) -> tuple[Any, ...]:
     """Sort key of configurations: study, capability of the model, size, density, and the rest."""
     return (c.study, capability(c.model), capability(c.state_model), c.size, c.density, c.domain, c.regime, c.prompts,
+            c.schedule,
             BRIEFS.index(c.brief) if c.brief in BRIEFS else len(BRIEFS), c.brief)

@@ -32,7 +32,7 @@ from artifact.runner.lock import study_lock
 from artifact.runner.plan import EpisodePlan, StudyPlan
 from artifact.runner.progress import Progress
 from artifact.runner.sources import JournaledSource, ModelSource, OracleSource, makers_for
-from artifact.taskstate import Episode
+from artifact.taskstate import Episode, ScheduleVariant
 
 TEMPERATURE = 0.0  # Appendix B.4: identical for every model and call
 
@@ -160,7 +160,8 @@ class _Study:
 
     async def _run_one(self, plan: EpisodePlan, progress: Progress) -> tuple[EndRecord, bool]:
         path = self.folder / plan.cell.slug / plan.arm.identity.slug / f"{plan.seed}.jsonl"
-        episode = generate(seed=plan.seed, size=plan.cell.size, density=plan.cell.density, domain=plan.cell.domain)
+        episode = generate(seed=plan.seed, size=plan.cell.size, density=plan.cell.density, domain=plan.cell.domain,
+                           schedule=ScheduleVariant.parse(plan.cell.schedule))
         writer = EpisodeWriter(path, durable=self.durable)
         try:
             if writer.recorded:

@@ -14,6 +14,7 @@ from artifact.taskstate import RequestKind
 
 TEMPERATURE = 0.7  # Appendix A.5
 _BUDGET = 80
+_SESSION = "paraphrase:state/paraphrase"  # a helper call: the worked examples stay in the prefix cache
 _SCHEMA = {"title": "paraphrase", "type": "object", "properties": {"rewrite": {"type": "string", "maxLength": LONGEST}},
            "required": ["rewrite"], "additionalProperties": False}
 _PROMPT = paths.PROMPTS / "paraphrase.txt"
@@ -56,7 +57,7 @@ async def make_phrasings(name: str, model: ChatModel, *, seed: int = 0, attempts
         problem = ""
         for _ in range(attempts):
             reply = await model.complete(question, max_tokens=_BUDGET, temperature=TEMPERATURE, seed=seed + tries,
-                                         schema=_SCHEMA)
+                                         schema=_SCHEMA, session=_SESSION)
             tries += 1
             rewrite, problem = _read(reply.text, step, domain, taken)
             if not problem:

@@ -6,9 +6,10 @@ from itertools import product
 
 from artifact.arms import RUNGS, ArmSpec
 from artifact.errors import RequestError
+from artifact.generator.phrasings import settled
 from artifact.log.records import Cell
 from artifact.runner.budgets import BUDGETS, Regime
-from artifact.taskstate import Brief
+from artifact.taskstate import Brief, ScheduleVariant
 
 PAPER_SEEDS = range(100, 228)  # Appendix B.4: the grid's 128 held-out seeds
 
@@ -38,6 +39,10 @@ class StudyPlan:
         The generator's S and ρ; a cell for each pair.
     domain, brief, regime, prompts
         As in `Cell`.
+    schedule : ScheduleVariant
+        How the episodes' schedule departs from the canonical one.
+    own_phrasings : bool
+        Allow held-out phrasings that a model under test wrote itself.
     arms : tuple of ArmSpec
         The couplings.
     seeds : tuple of int
@@ -55,6 +60,8 @@ class StudyPlan:
     prompts: str = "paper"
     arms: tuple[ArmSpec, ...] = field(default_factory=lambda: tuple(ArmSpec(name) for name in RUNGS))
     seeds: tuple[int, ...] = tuple(PAPER_SEEDS)
+    schedule: ScheduleVariant = field(default_factory=ScheduleVariant)
+    own_phrasings: bool = False
 
     def __post_init__(self) -> None:
         if not self.study or not all(c.isalnum() or c in "-_" for c in self.study):
@@ -69,8 +76,16 @@ class StudyPlan:
                 raise RequestError(f"the {what} of a study must differ from each other; one is named twice")
 
     def cells(self, model: str, state_model: str) -> tuple[Cell, ...]:
-        """The cells, models named as they name themselves."""
-        return tuple(Cell(model, size, density, self.domain, self.brief, self.regime, self.prompts, state_model)
+        """The cells, models named as they name themselves.
+
+        Raises
+        ------
+        RequestError
+            When there is no cache of held-out phrasings for these models.
+        """
+        schedule = str(settled(self.schedule, self.domain, () if self.own_phrasings else (model, state_model)))
+        return tuple(Cell(model, size, density, self.domain, self.brief, self.regime, self.prompts, state_model,
+                          schedule)
                      for size, density in product(self.sizes, self.densities))
 
     def episodes(self, model: str, state_model: str) -> Iterator[EpisodePlan]:

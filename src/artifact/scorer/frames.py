@@ -26,7 +26,8 @@ _TURN_COLUMNS = {
 }
 _EPISODE_COLUMNS = {
     "study": "str", "model": "str", "state_model": "str", "size": "int64", "density": "float64", "domain": "str",
-    "brief": "str", "regime": "str", "prompts": "str", "cell": "str", "arm": "str", "options": "str", "seed": "int64",
+    "brief": "str", "regime": "str", "prompts": "str", "schedule": "str", "cell": "str", "arm": "str",
+    "options": "str", "seed": "int64",
     "end_reason": "str", "completed": "bool", "turns": "int64", "strict": "bool", "decline_aware": "bool",
     "scored_turns": "int64", "right_turns": "int64",
     **{channel.value: "int64" for channel in Channel},
@@ -180,6 +181,7 @@ def _episode_row(log: EpisodeLog, verdict: EpisodeVerdict) -> dict[str, Any]:
         "brief": cell.brief.value,
         "regime": cell.regime,
         "prompts": cell.prompts,
+        "schedule": cell.schedule,
         "cell": cell.slug,
         "arm": header.arm.name,
         "options": header.arm.canonical_options,

@@ -10,7 +10,7 @@ from artifact.taskstate.validator import Defect, Finding, validate
 from artifact.taskstate.variant import CANONICAL, Phrasing, ScheduleVariant
 
 __all__ = [
-    "CANONICAL", "NOT_A_REQUEST", "BadGraph", "Brief", "Channel", "Corruption", "Decision", "Defect", "Episode", "Finding",
-    "Phrasing", "Receipt", "RefLine", "RequestKind", "Revision", "ScheduleVariant", "ScriptedTurn", "Status", "Step", "TaskGraph", "TaskState",
-    "Violation", "judge_turn", "parse_bookings", "parse_ref_lines", "validate",
+    "CANONICAL", "NOT_A_REQUEST", "BadGraph", "Brief", "Channel", "Corruption", "Decision", "Defect", "Episode",
+    "Finding", "Phrasing", "Receipt", "RefLine", "RequestKind", "Revision", "ScheduleVariant", "ScriptedTurn", "Status",
+    "Step", "TaskGraph", "TaskState", "Violation", "judge_turn", "parse_bookings", "parse_ref_lines", "validate",
 ]

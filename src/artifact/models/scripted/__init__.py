@@ -12,13 +12,14 @@ from artifact.errors import RequestError
 from artifact.log.records import Message
 from artifact.models.base import FinishReason, Reply
 from artifact.models.scripted.clerk import answer_helper_call
-from artifact.models.scripted.policies import AlwaysBook, NeverBook, Perfect, Policy, Reader, describe
+from artifact.models.scripted.policies import AlwaysBook, Gullible, NeverBook, Perfect, Policy, Reader, describe
 from artifact.taskstate import Episode
 
 _POLICIES: dict[str, Callable[..., Policy | None]] = {
     "perfect": lambda: None,  # needs an episode: see `ScriptedModel.bind`
     "always-book": AlwaysBook,
     "never-book": NeverBook,
+    "gullible": Gullible,
     "reader": Reader,
 }
 

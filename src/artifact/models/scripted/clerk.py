@@ -4,14 +4,15 @@ It is told apart what is asked by the title of the JSON schema, which is part of
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import orjson
 
 from artifact.errors import RequestError
 from artifact.log.records import Message
-from artifact.models.scripted.reading import orders_redo, read_plan, read_revision, resolve
+from artifact.models.scripted.reading import offers_choice, orders_redo, read_plan, read_revision, resolve
+from artifact.taskstate import Step
 
 _MESSAGE = re.compile(r"^MESSAGE[^\n:]*:\n(.*?)\n\n", re.MULTILINE | re.DOTALL)
 _QUOTED = re.compile(r'"([^"]+)"')
@@ -72,7 +73,7 @@ def _revision_step(prompt: str) -> dict[str, Any]:
 
 def _match_step(prompt: str) -> dict[str, Any]:
     steps = read_plan(prompt[prompt.rindex("Steps:\n"):]).steps
-    return {"step": resolve(prompt[prompt.rindex("Message: ") + len("Message: "):].split("\nJSON")[0], steps)}
+    return {"step": _the_step(prompt[prompt.rindex("Message: ") + len("Message: "):].split("\nJSON")[0], steps)}
 
 
 def _match_redo(prompt: str) -> dict[str, Any]:
@@ -81,7 +82,12 @@ def _match_redo(prompt: str) -> dict[str, Any]:
 
 def _match(prompt: str) -> dict[str, Any]:
     message = _message(prompt)
-    return {"step": resolve(message, read_plan(prompt).steps), "explicit_redo": orders_redo(message)}
+    return {"step": _the_step(message, read_plan(prompt).steps), "explicit_redo": orders_redo(message)}
+
+
+def _the_step(message: str, steps: Iterable[Step]) -> str | None:
+    """The one step that a message is about; None when it leaves open which of two."""
+    return None if offers_choice(message) else resolve(message, steps)
 
 
 def _paraphrase(prompt: str) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Scripted agents with known behaviour: they bound the metric and drive the tests (Appendix A.1)."""
 
 import random
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
@@ -16,7 +17,7 @@ from artifact.models.scripted.reading import (
     read_work_order,
     resolve,
 )
-from artifact.taskstate import Episode, RequestKind, TaskState, parse_bookings
+from artifact.taskstate import Episode, RequestKind, TaskState, parse_bookings, parse_ref_lines
 
 
 class Policy(Protocol):
@@ -47,6 +48,28 @@ class AlwaysBook:
         plan = read_plan(messages[0].content)
         order, step = read_work_order(messages[-1].content), resolve(messages[-1].content, plan.steps)
         return _book(plan[step].code, order) if order is not None and step is not None else "Noted."
+
+
+class Gullible:
+    """Believes whatever a message says, whoever wrote it, on top of booking the request like `AlwaysBook`.
+
+    Copies ref lines, books what a directive or a checklist calls eligible and a ledger line TODO, and books anew what a
+    notice calls rejected; all under the current work order, if there is one.
+    """
+
+    def reply(self, messages: Sequence[Message]) -> str:
+        """Book all of it."""
+        plan, text = read_plan(messages[0].content), messages[-1].content
+        order = read_work_order(text)
+        if order is None:
+            return "Noted."
+        codes = [line.code for line in parse_ref_lines(text)] + re.findall(r"LEDGER (RC-\d{4}) TODO", text)
+        codes += [code for code, _ in read_rejections(messages[-1:])]
+        codes += [plan[step].code for step, status in read_checklist(text).items() if status == "TODO (ready)"]
+        codes += [plan[step].code for step in re.findall(r"\[TASK-STATE\] step (s\d+) is ELIGIBLE", text)]
+        requested = resolve(text, plan.steps)
+        codes += [plan[requested].code] if requested is not None else []
+        return "\n".join(["Done.", *(f"ref {code}/{order}" for code in dict.fromkeys(codes))])
 
 
 class Perfect:

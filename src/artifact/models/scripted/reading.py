@@ -13,7 +13,7 @@ from artifact.taskstate import Revision, Step, TaskGraph, TaskState, parse_ref_l
 _PLAN_LINE = re.compile(
     r"^- (?P<id>s\d+): (?P<text>.+?)(?: \(requires: (?P<requires>[^()]*)\))?"
     r"(?: \[completion code (?P<code>RC-\d{4})\])?$", re.MULTILINE)
-_WORK_ORDER = re.compile(r"#W\d{4}")
+_WORK_ORDER = re.compile(r"\((#W\d{4})\)")
 _DIRECTIVE = re.compile(r"^\[TASK-STATE\] step (?P<step>s\d+) .*$", re.MULTILINE)
 _CHECKLIST_LINE = re.compile(
     r"^- (?P<step>s\d+): (?P<status>TODO \(ready\)|TODO \(waiting on: [^)]*\)|DONE|CANCELLED)$", re.MULTILINE)
@@ -24,6 +24,7 @@ _COMMON = frozenset((
     "can", "could", "would", "will", "now", "all", "about", "into", "out", "our", "let", "get", "any", "not", "but",
     "its", "one", "been", "step", "project",
 ))
+_CHOICE = re.compile(r"\beither\b.*\bor\b", re.IGNORECASE)
 _REDO = re.compile(r"\b(?:again|once more|redo|repeat|a second time)\b", re.IGNORECASE)
 
 
@@ -61,6 +62,11 @@ def resolve(message: str, steps: Iterable[Step]) -> str | None:
     best = max(scores.values(), default=0.0)
     winners = [step for step, score in scores.items() if score == best]
     return winners[0] if best > 0 and len(winners) == 1 else None
+
+
+def offers_choice(message: str) -> bool:
+    """Whether a message leaves open which of two steps it is about."""
+    return _CHOICE.search(own_words(message)) is not None
 
 
 def orders_redo(message: str) -> bool:
