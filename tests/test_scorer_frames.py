@@ -32,9 +32,9 @@ CHANNELS = ["re_execution", "superseded", "premature", "omission", "unrequested"
 EPISODE_COLUMNS = [
     "study", "model", "state_model", "size", "density", "domain", "brief", "regime", "prompts", "schedule", "cell",
     "arm", "options", "seed", "end_reason", "completed", "turns", "strict", "decline_aware", "scored_turns",
-    "right_turns", *CHANNELS, *(f"da_{channel}" for channel in CHANNELS), "refused_bookings", "prompt_tokens", "cached_tokens",
-    "completion_tokens", "helper_calls", "helper_prompt_tokens", "helper_completion_tokens", "compile_error", "defects",
-    "seconds"]
+    "right_turns", *CHANNELS, *(f"da_{channel}" for channel in CHANNELS), "refused_bookings", "prompt_tokens",
+    "cached_tokens", "completion_tokens", "helper_calls", "helper_prompt_tokens", "helper_completion_tokens",
+    "compile_error", "defects", "seconds"]
 
 
 def helper_call() -> Call:

@@ -1,7 +1,8 @@
 """Held-out phrasings: requests rewritten by a model, read from a cache file with its provenance (Appendix A.5).
 
-Invariant: every rewrite is one line, said nowhere else in the domain or the cache, names its own step by its noun and
-no other step, and orders no redo. A cache that breaks a rule is refused with the first rule that it breaks.
+Invariant: every rewrite is one sentence, said nowhere else in the domain or the cache, names its own step by its noun
+and no other step, neither orders a redo nor says that the work is done (of these rules the paper states the first
+two). A cache that breaks a rule is refused with the first rule that it breaks.
 """
 
 import hashlib
@@ -24,6 +25,10 @@ REWRITTEN = (RequestKind.ASK, RequestKind.PREMATURE, RequestKind.REDO_PROBE)
 LONGEST = 200
 # A rewrite that orders a redo would make a probe an authorized request.
 _REDO = re.compile(r"\b(?:again|once more|redo|re-do|repeat|second time|another time|one more time)\b", re.IGNORECASE)
+# So would one that reports the work make an ask a remark. Small models write such ones.
+_FINISHED = re.compile(r"\b(?:has|have|had) (?:\w+ )?been\b|\bas you have\b|\bwill be\b|\bI (?:will|can)\b"
+                       r"|\bis (?:now |already |being )?(?:complete|completed|compiled|concluded|done|finished|filled|held"
+                       r"|on|ready|released|run|running|signed|under)\b", re.IGNORECASE)
 _SHOWN_HASH = 8
 
 
@@ -105,8 +110,12 @@ def fault(text: str, step: Template, domain: Domain, taken: Iterable[str]) -> st
         return f"it names another step, {other[0]!r}"
     if spoken(text) in taken:
         return "it is said elsewhere already"
+    if text.count(step.noun) > 1:
+        return f"it says {step.noun!r} twice"
     if _REDO.search(text):
         return "it orders a redo"
+    if _FINISHED.search(text):
+        return "it tells of work instead of asking for it"
     if not text.isprintable() or re.search(r"#W|RC-|[\[\]{}]", text) or text != text.strip():
         return "it is not one plain line"
     if not re.fullmatch(r"[^.?!]+[.?!]", text) or len(text) > LONGEST:

@@ -17,6 +17,7 @@ _BUDGET = 80
 _SESSION = "paraphrase:state/paraphrase"  # a helper call: the worked examples stay in the prefix cache
 _SCHEMA = {"title": "paraphrase", "type": "object", "properties": {"rewrite": {"type": "string", "maxLength": LONGEST}},
            "required": ["rewrite"], "additionalProperties": False}
+_SHOWN = ("flower bed", "garden fence", "old shed", "everything prepared")  # a small model may copy an example
 _PROMPT = paths.PROMPTS / "paraphrase.txt"
 
 
@@ -79,4 +80,6 @@ def _read(reply: str, step: Template, domain: Domain, taken: set[str]) -> tuple[
         rewrite = str(json.loads(reply)["rewrite"]).strip()
     except (ValueError, KeyError, TypeError):
         return "", "it is no JSON object with a rewrite"
+    if shown := [noun for noun in _SHOWN if noun in rewrite]:
+        return "", f"it speaks of the worked examples' {shown[0]}"
     return rewrite, fault(rewrite, step, domain, taken)
