@@ -26,9 +26,10 @@ LONGEST = 200
 # A rewrite that orders a redo would make a probe an authorized request.
 _REDO = re.compile(r"\b(?:again|once more|redo|re-do|repeat|second time|another time|one more time)\b", re.IGNORECASE)
 # So would one that reports the work make an ask a remark. Small models write such ones.
-_FINISHED = re.compile(r"\b(?:has|have|had) (?:\w+ )?been\b|\bas you have\b|\bwill be\b|\bI (?:will|can)\b"
-                       r"|\bis (?:now |already |being )?(?:complete|completed|compiled|concluded|done|finished|filled|held"
-                       r"|on|ready|released|run|running|signed|under)\b", re.IGNORECASE)
+_FINISHED = re.compile(
+    r"\b(?:has|have|had) (?:\w+ )?been\b|\bas you have\b|\bwill be\b|\bI (?:will|can)\b"
+    r"|\bis (?:now |already |being )?(?:complete|completed|compiled|concluded|done|finished|filled|held|on|ready|released"
+    r"|run|running|signed|under)\b", re.IGNORECASE)
 _SHOWN_HASH = 8
 
 
