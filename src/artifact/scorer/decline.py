@@ -107,6 +107,16 @@ def is_refusal(reply: str) -> bool:
     return _REFUSED_FAMILY.search(text) is not None and not _claims_work(text)
 
 
+def has_refusal_language(reply: str) -> bool:
+    """Whether a reply says anywhere that something isn't done, by any of the fixed families."""
+    if is_refusal(reply):
+        return True
+    text = reply.translate(_PLAIN)
+    if _TAKEN_BACK_FAMILY.search(text):
+        return True
+    return _STATUS_FAMILY.search(text) is not None and not _claims_work(text)
+
+
 def is_annotated(reply: str, line: RefLine) -> bool:
     """Whether the text around a ref line, on its own line, declines it.
 

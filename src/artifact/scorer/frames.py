@@ -10,6 +10,8 @@ import pandas as pd
 
 from artifact.errors import RequestError
 from artifact.log import EpisodeLog, TurnRecord, Usage
+from artifact.scorer.completion import false_completions
+from artifact.scorer.findings import COMPILE_COLUMNS, CORRUPTION_COLUMNS, OMISSION_COLUMNS, findings_of
 from artifact.scorer.verdicts import EpisodeVerdict, TurnVerdict, score_log
 from artifact.taskstate import Channel, Violation
 
@@ -21,7 +23,7 @@ _TURN_COLUMNS = {
     "label": "str", "step": "object", "status": "object", "executed": "object", "violations": "object", "right": "bool",
     "da_executed": "object", "da_violations": "object", "da_right": "bool", "directive_kind": "object",
     "directive_step": "object", "matched_step": "object", "matched_redo": "boolean", "refused": "int64",
-    "reply_chars": "int64", "prompt_tokens": "int64", "cached_tokens": "int64", "completion_tokens": "int64",
+    "false_completions": "int64", "reply_chars": "int64", "prompt_tokens": "int64", "cached_tokens": "int64", "completion_tokens": "int64",
     "latency_s": "float64",
 }
 _EPISODE_COLUMNS = {
@@ -32,14 +34,14 @@ _EPISODE_COLUMNS = {
     "scored_turns": "int64", "right_turns": "int64",
     **{channel.value: "int64" for channel in Channel},
     **{f"da_{channel.value}": "int64" for channel in Channel},
-    "refused_bookings": "int64", "prompt_tokens": "int64", "cached_tokens": "int64", "completion_tokens": "int64",
+    "refused_bookings": "int64", "false_completions": "int64", "prompt_tokens": "int64", "cached_tokens": "int64", "completion_tokens": "int64",
     "helper_calls": "int64", "helper_prompt_tokens": "int64", "helper_completion_tokens": "int64",
-    "compile_error": "bool", "defects": "int64", "seconds": "float64",
+    "helper_cached_tokens": "int64", "match_calls": "int64", "match_tokens": "int64", "compile_error": "bool", "defects": "int64", "seconds": "float64",
 }
 
 
 class Frames(NamedTuple):
-    """Both frames of the same logs.
+    """All frames of the same logs.
 
     Parameters
     ----------
@@ -47,10 +49,19 @@ class Frames(NamedTuple):
         One row a turn, see `turn_frame`.
     episodes : pandas.DataFrame
         One row an episode, see `episode_frame`.
+    compiles : pandas.DataFrame
+        One row for each episode whose state a model compiled: what is right in it, see `CompileScore`.
+    omissions : pandas.DataFrame
+        One row an omission: what it is laid to, see `Omission`.
+    corruptions : pandas.DataFrame
+        One row for each episode whose state was corrupted on purpose, see `CorruptionTally`.
     """
 
     turns: pd.DataFrame
     episodes: pd.DataFrame
+    compiles: pd.DataFrame
+    omissions: pd.DataFrame
+    corruptions: pd.DataFrame
 
 
 def score_frames(logs: Iterable[EpisodeLog]) -> Frames:
@@ -72,6 +83,9 @@ def score_frames(logs: Iterable[EpisodeLog]) -> Frames:
     """
     turns: list[dict[str, Any]] = []
     episodes: list[dict[str, Any]] = []
+    compiles: list[dict[str, Any]] = []
+    omissions: list[dict[str, Any]] = []
+    corruptions: list[dict[str, Any]] = []
     sources: dict[tuple[str, str, str, str, int], str] = {}
     for log in logs:
         if log.key in sources:
@@ -82,7 +96,12 @@ def score_frames(logs: Iterable[EpisodeLog]) -> Frames:
         verdict = score_log(log)
         turns += _turn_rows(log, verdict)
         episodes.append(_episode_row(log, verdict))
-    return Frames(_frame(turns, _TURN_COLUMNS), _frame(episodes, _EPISODE_COLUMNS))
+        found = findings_of(log, verdict)
+        compiles += found.compiles
+        omissions += found.omissions
+        corruptions += found.corruptions
+    return Frames(_frame(turns, _TURN_COLUMNS), _frame(episodes, _EPISODE_COLUMNS), _frame(compiles, COMPILE_COLUMNS),
+                  _frame(omissions, OMISSION_COLUMNS), _frame(corruptions, CORRUPTION_COLUMNS))
 
 
 def turn_frame(logs: Iterable[EpisodeLog]) -> pd.DataFrame:
@@ -141,6 +160,7 @@ def _turn_rows(log: EpisodeLog, verdict: EpisodeVerdict) -> list[dict[str, Any]]
             "directive_step": record.directive.step if record.directive else None,
             "matched_step": match.step if match else None,
             "matched_redo": match.explicit_redo if match else None,
+            "false_completions": len(false_completions(record)),
             "reply_chars": len(record.reply),
             **_tokens(record),
             "latency_s": sum(usage.latency_s for usage in _usages(record)),
@@ -169,7 +189,8 @@ def _judged(turn: TurnVerdict) -> dict[str, Any]:
 def _episode_row(log: EpisodeLog, verdict: EpisodeVerdict) -> dict[str, Any]:
     header, cell = log.header, log.header.cell
     helpers = [call for compiled in log.compiles for call in compiled.calls]
-    helpers += [call for match in log.matches for call in match.calls]
+    matching = [call for match in log.matches for call in match.calls]
+    helpers += matching
     tokens = [_tokens(record) for record in log.turns]
     return {
         "study": header.study,
@@ -196,12 +217,16 @@ def _episode_row(log: EpisodeLog, verdict: EpisodeVerdict) -> dict[str, Any]:
         **{channel.value: verdict.count(channel) for channel in Channel},
         **{f"da_{channel.value}": verdict.count(channel, decline_aware=True) for channel in Channel},
         "refused_bookings": sum(len(turn.refused) for turn in verdict.turns),
+        "false_completions": sum(len(false_completions(record)) for record in log.turns),
         "prompt_tokens": sum(turn["prompt_tokens"] for turn in tokens),
         "cached_tokens": sum(turn["cached_tokens"] for turn in tokens),
         "completion_tokens": sum(turn["completion_tokens"] for turn in tokens),
         "helper_calls": len(helpers),
         "helper_prompt_tokens": sum(call.usage.prompt for call in helpers),
         "helper_completion_tokens": sum(call.usage.completion for call in helpers),
+        "helper_cached_tokens": sum(call.usage.cached for call in helpers),
+        "match_calls": len(matching),
+        "match_tokens": sum(call.usage.prompt + call.usage.completion for call in matching),
         "compile_error": any(record.error is not None for record in log.compiles),
         "defects": len({finding for record in log.compiles for finding in record.defects}),
         "seconds": log.end.seconds if log.end else None,
