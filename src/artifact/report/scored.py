@@ -5,7 +5,7 @@ copy that is read first stands; released logs come first.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,9 @@ from artifact.errors import RequestError
 from artifact.log import PACKED, UNPACKED, EpisodeLog, iter_logs
 from artifact.report.ladder import Configuration
 from artifact.scorer import score_frames
+
+
+_NO_LOGS = score_frames([])
 
 
 @dataclass(frozen=True)
@@ -61,12 +64,17 @@ class ScoredLogs:
         What each episode was measured on, in the order in which the logs were read.
     duplicates : int
         Episodes that were read a second time and left out.
+    compiles, omissions, corruptions : DataFrame
+        What the offline analyses find: one row a compiled state, an omission, a corrupted episode.
     """
 
     episodes: pd.DataFrame
     turns: pd.DataFrame
     headers: tuple[Header, ...] = ()
     duplicates: int = 0
+    compiles: pd.DataFrame = field(default_factory=lambda: _NO_LOGS.compiles)
+    omissions: pd.DataFrame = field(default_factory=lambda: _NO_LOGS.omissions)
+    corruptions: pd.DataFrame = field(default_factory=lambda: _NO_LOGS.corruptions)
 
     def of_study(self, study: str | None) -> "ScoredLogs":
         """The part that belongs to one study; everything for None.
@@ -82,9 +90,11 @@ class ScoredLogs:
         if study not in known:
             raise RequestError(f"there are no logs of study {study!r}; the studies at hand are "
                                f"{', '.join(known) or 'none'}")
-        return ScoredLogs(self.episodes[self.episodes["study"] == study].reset_index(drop=True),
-                      self.turns[self.turns["study"] == study].reset_index(drop=True),
-                          tuple(header for header in self.headers if header.study == study), self.duplicates)
+        def mine(frame: pd.DataFrame) -> pd.DataFrame:
+            return frame[frame["study"] == study].reset_index(drop=True)
+        return ScoredLogs(mine(self.episodes), mine(self.turns),
+                          tuple(header for header in self.headers if header.study == study), self.duplicates,
+                          mine(self.compiles), mine(self.omissions), mine(self.corruptions))
 
 
 def log_sources(names: Sequence[str] = ()) -> tuple[Path, ...]:
@@ -128,15 +138,17 @@ def load_scored(sources: Iterable[Path] | None = None) -> ScoredLogs:
             headers.append(_header(log))
             yield log
 
-    none = score_frames([])
-    episodes, turns = [none.episodes], [none.turns.assign(study=pd.Series(dtype="str"))]
+    scored = [_NO_LOGS._replace(turns=_NO_LOGS.turns.assign(study=pd.Series(dtype="str")))]
     for study, logs in groupby(once(iter_logs(chosen)), key=lambda log: log.header.study):
-        scored = score_frames(logs)
-        episodes.append(scored.episodes)
-        turns.append(scored.turns.assign(study=study))
-    return ScoredLogs(_joined(episodes, ["study", "cell", "arm", "options", "seed"]),
-                  _joined(turns, ["study", "cell", "arm", "options", "seed", "turn"]), tuple(headers),
-                      duplicates)
+        frames = score_frames(logs)
+        scored.append(frames._replace(turns=frames.turns.assign(study=study)))
+    episode = ["study", "cell", "arm", "options", "seed"]
+    return ScoredLogs(
+        _joined([frames.episodes for frames in scored], episode),
+        _joined([frames.turns for frames in scored], [*episode, "turn"]), tuple(headers), duplicates,
+        _joined([frames.compiles for frames in scored], episode),
+        _joined([frames.omissions for frames in scored], [*episode, "turn"]),
+        _joined([frames.corruptions for frames in scored], episode))
 
 
 def find_logs(
