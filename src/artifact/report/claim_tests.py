@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from artifact.report.claim_evidence import Decision, Evidence, Undecided, rates_of, shown
 from artifact.report.claims import Claim, ClaimResult, ClaimTest, ClaimVerdict
 from artifact.report.ladder import BRIEFS, RUNGS, Configuration, Ladder, capability
-from artifact.report.measures import measure, sample, tokens_per_episode, trap_directives
+from artifact.report.measures import measure, tokens_per_episode, trap_directives
+from artifact.report.samples import sample
 from artifact.report.scored import ScoredLogs
 from artifact.report.statistics import ALPHA, Contrast
 from artifact.report.tables import channel_words, p_text

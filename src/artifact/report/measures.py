@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from artifact.report.ladder import MAIN_OPTIONS, Configuration
+from artifact.report.ladder import Configuration
+from artifact.report.samples import Sample, sample
 from artifact.report.scored import ScoredLogs
 from artifact.taskstate import Channel
 
@@ -29,25 +30,6 @@ class Measurement:
 
     value: float
     text: str
-
-
-@dataclass(frozen=True)
-class Sample:
-    """The completed episodes of one arm on one configuration, and their turns."""
-
-    episodes: pd.DataFrame
-    turns: pd.DataFrame
-
-
-def sample(scored: ScoredLogs, configuration: Configuration, arm: str) -> Sample:
-    """The sample of one arm on one configuration; empty when it was not run."""
-    episodes, turns = scored.episodes, scored.turns
-    mine = episodes[(episodes["study"] == configuration.study) & (episodes["cell"] == configuration.cell)
-                    & (episodes["arm"] == arm) & (episodes["options"] == MAIN_OPTIONS)
-                    & episodes["completed"].astype(bool)]
-    of_turns = turns[(turns["study"] == configuration.study) & (turns["cell"] == configuration.cell)
-                     & (turns["arm"] == arm) & (turns["options"] == MAIN_OPTIONS) & turns["seed"].isin(mine["seed"])]
-    return Sample(mine, of_turns)
 
 
 def measure(scored: ScoredLogs, configuration: Configuration, arm: str, metric: str) -> Measurement | None:

@@ -15,7 +15,7 @@ from enum import StrEnum
 from artifact.log import EpisodeLog, TurnRecord, ref_lines
 from artifact.scorer.module_state import ModuleTurn, module_turns
 from artifact.scorer.verdicts import EpisodeVerdict
-from artifact.taskstate import Channel, RequestKind, Step, TaskGraph, TaskState
+from artifact.taskstate import Channel, RequestKind, Status, Step, TaskGraph, TaskState
 
 
 class Cause(StrEnum):
@@ -31,7 +31,7 @@ class Cause(StrEnum):
 
 
 class Root(StrEnum):
-    """Why a state blocked what was owed."""
+    """Why a state blocked what was owed; an empty code stands for any that no right booking meets."""
 
     EMPTY_CODE = "empty_code"
     CANCELLED_LEFT_IN = "cancelled_left_in"
@@ -109,14 +109,17 @@ def _cause(record: TurnRecord, step: Step, module: ModuleTurn | None, refused: b
         directive = record.directive
         if module.state is None:
             return Cause.NO_STATE
-        if refused or (directive is not None and (directive.step, directive.kind) == (step.id, "blocked")):
-            return Cause.OVER_BLOCKED
+        if refused:  # the gate's answer outweighs the directive, which may have been about another step
+            wrong = module.state.status(step.id) in (Status.DONE, Status.CANCELLED)
+            return Cause.WRONG_STATUS if wrong else Cause.OVER_BLOCKED
         if directive is None:
             return Cause.UNRESOLVED
         if directive.step != step.id:
             return Cause.MISROUTED
         if directive.kind in ("done", "cancelled"):
             return Cause.WRONG_STATUS
+        if directive.kind == "blocked":
+            return Cause.OVER_BLOCKED
     attempted = any(line.work_order == record.work_order or (line.code, line.work_order) not in booked
                     for _, line in ref_lines(record))
     return Cause.WRONG_REF if attempted else Cause.DECLINED
@@ -127,7 +130,7 @@ def _root(log: EpisodeLog, state: TaskState, step: str, module: ModuleTurn, revi
     truth = episode.graph.revise(episode.revision) if revised else episode.graph
     missing = state.missing(step)
     cancelled = {*state.graph.cancelled, *truth.cancelled}
-    if not _can_be_booked(state.graph, step) or any(not _can_be_booked(state.graph, p) for p in missing):
+    if any(not _can_be_booked(p, state.graph, truth) for p in (step, *missing)):
         return Root.EMPTY_CODE
     if any(p in cancelled for p in missing):
         return Root.CANCELLED_LEFT_IN
@@ -140,9 +143,9 @@ def _root(log: EpisodeLog, state: TaskState, step: str, module: ModuleTurn, revi
     return Root.OTHER
 
 
-def _can_be_booked(graph: TaskGraph, step: str) -> bool:
-    """Whether the module could enter a booking of the step: its code is there and its own."""
-    return graph.step_with_code(graph[step].code) == step
+def _can_be_booked(step: str, compiled: TaskGraph, truth: TaskGraph) -> bool:
+    """Whether the module takes a right booking of the step for one: it has the code, and for this step alone."""
+    return step not in truth or compiled.step_with_code(truth[step].code) == step
 
 
 def names_another_step(reply: str, requested: str, steps: Mapping[str, Step]) -> bool:

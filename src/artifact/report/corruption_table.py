@@ -1,0 +1,104 @@
+"""Corrupted state, event by event (the paper's Table 12): one block a cell, one row a rate."""
+
+import json
+from collections.abc import Sequence
+
+import pandas as pd
+
+from artifact.report.grid import Column, Row, Value, count, grid, interval, share
+from artifact.report.ladder import MAIN_OPTIONS
+from artifact.report.reported import Reported
+from artifact.report.samples import Sample, samples
+from artifact.report.scored import ScoredLogs
+from artifact.report.statistics import proportion
+from artifact.report.tables import Table
+from artifact.scorer.attribution import Cause
+
+_RATE = "enforcement.corruption="
+EVENTS = {"spurious": "spurious done bit", "lost": "lost done bit", "dropped": "dropped edge"}
+COLUMNS = (
+    Column("strict", ("strict",)), Column("per episode", ("expected_corruptions",)), Column("spurious"),
+    Column("lost"), Column("dropped"),
+    *(Column(f"1 {words}", (f"single_event_fatal:{words}",)) for words in EVENTS.values()),
+    Column("heeded done", ("omission_obeyed_done_directive",)),
+    Column("heeded blocked", ("omission_obeyed_blocked_directive",)),
+    Column("refused", ("omission_correct_booking_refused",)), Column("mended", ("decisions_repaired_from_receipts",)),
+)
+NOTES = (
+    "Corruptions are drawn anew from rate, seed and turn, and counted as the module met them. Columns with a 1: failed "
+    "episodes among those whose only corruption was of this kind. Then omissions: after a directive that called the "
+    "step done, or blocked, and right bookings that the gate refused. Mended: decisions that the corruption changed and "
+    "that done bits rebuilt from the receipt log restore (each directive and each answer to a booking is a decision). "
+    "The rate 0 is the enforcement rung of the same cell on the seeds that the corrupted cells have, where it was run.",
+)
+
+
+def corruption_table(scored: ScoredLogs, reported: Sequence[Reported], name: str = "corruption") -> Table:
+    """Build the table of the corrupted enforcement gate.
+
+    Parameters
+    ----------
+    scored : ScoredLogs
+        Scored logs.
+    reported : sequence of Reported
+        The paper's values.
+    name : str
+        File name.
+    """
+    rows = [Row(found.configuration, f"ε = {rate:g}", _values(found)) for rate, found in corrupted_samples(scored)]
+    theirs = [row for row in reported if row.arm.startswith(_RATE)]
+    return grid(name, COLUMNS, rows, theirs, tables=("Table 12", "prose"), notes=NOTES, label_head="Rate",
+                source="from the frames of corruptions, omissions and episodes of artifact.scorer.score_frames")
+
+
+def corrupted_samples(scored: ScoredLogs) -> list[tuple[float, Sample]]:
+    """The enforcement gate by cell and rate; rate 0, on the same seeds, where any other was run."""
+    by_rate = [(rate, found) for found in samples(scored, arms=("enforcement",), options=None)
+               if (rate := _rate_of(found.options)) is not None]
+    seeds: dict[tuple[str, ...], set[int]] = {}
+    for rate, found in by_rate:
+        if rate:
+            seeds.setdefault(_apart_from_study(found), set()).update(found.episodes["seed"])
+    chosen = [(rate, _on(found, seeds[_apart_from_study(found)])) for rate, found in by_rate
+              if _apart_from_study(found) in seeds]
+    return sorted(((rate, found) for rate, found in chosen if found.n), key=lambda pair: (
+        _apart_from_study(pair[1]), pair[0], pair[1].configuration.study))
+
+
+def _rate_of(options: str) -> float | None:
+    """The rate of an arm whose only option it is."""
+    if options == MAIN_OPTIONS:
+        return 0.0
+    given = json.loads(options)
+    return float(given["corruption"]) if given.keys() == {"corruption"} else None
+
+
+def _apart_from_study(found: Sample) -> tuple[str, ...]:
+    return (found.configuration.cell,)
+
+
+def _on(found: Sample, seeds: set[int]) -> Sample:
+    def mine(frame: pd.DataFrame) -> pd.DataFrame:
+        return frame[frame["seed"].isin(seeds)]
+    return Sample(found.configuration, found.arm, found.options, mine(found.episodes), mine(found.turns),
+                  mine(found.compiles), mine(found.omissions), mine(found.corruptions))
+
+
+def _values(found: Sample) -> tuple[Value, ...]:
+    events, omissions = found.corruptions, found.omissions
+    strict = interval("strict", proportion(int(found.episodes["strict"].sum()), found.n))
+    if events.empty:
+        return (strict,)
+    total = events["spurious"] + events["lost"] + events["dropped"]
+    single = {kind: events[(total == 1) & (events[kind] == 1)] for kind in EVENTS}
+    heeded = {kind: int(((omissions["directive"] == kind) & ~omissions["correct_ref_refused"]
+                         & omissions["cause"].isin([Cause.WRONG_STATUS.value, Cause.OVER_BLOCKED.value])).sum())
+              for kind in ("done", "blocked")}
+    return (
+        strict, Value(f"{total.mean():.1f}", {"events_per_episode": float(total.mean())}),
+        *(count(kind, int(events[kind].sum())) for kind in EVENTS),
+        *(share(f"single_{kind}_fatal", int((~group["strict"]).sum()), len(group), digits=2)
+          for kind, group in single.items()),
+        count("omission_heeded_done", heeded["done"]), count("omission_heeded_blocked", heeded["blocked"]),
+        count("omission_correct_booking_refused", int(omissions["correct_ref_refused"].sum())),
+        share("mended", int(events["mended"].sum()), int(events["changed"].sum()), digits=2))

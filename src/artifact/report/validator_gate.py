@@ -1,0 +1,65 @@
+"""Enforcing only where the validator passes the compiled state, scored offline (Appendix D.3).
+
+Two readings, neither of which replays a conversation. *By decision*: in flagged episodes the gate's refusals become
+directives, so the right bookings that it refused there are entered and their omissions go. *By episode*: a flagged
+seed counts as its directive run did, where the same seed has one.
+"""
+
+from collections.abc import Sequence
+
+from artifact.report.grid import Column, Row, Value, count, grid, share
+from artifact.report.reported import Reported
+from artifact.report.samples import Sample, sample, samples
+from artifact.report.scored import ScoredLogs
+from artifact.report.tables import Table
+
+_HYBRID = "enforcement.validator_fallback"
+COLUMNS = (
+    Column("episodes"), Column("flagged", ("episodes_validator_flags",), "enforcement"),
+    Column("refused right", ("correct_bookings_refused",), "enforcement"), Column("in flagged"),
+    Column("mended"), Column("pairs"), Column("enforced", ("strict_count",), "enforcement"),
+    Column("hybrid", ("strict_count",), _HYBRID), Column("omissions", ("omission",), "enforcement"),
+    Column("hybrid", ("omission",), _HYBRID),
+)
+NOTES = (
+    "Refused right: right bookings of owed steps that the gate refused, in all and in flagged episodes; mended: "
+    "omissions that go when flagged episodes are directed and not enforced. Pairs: seeds with both gates; on these, "
+    "strict successes and omissions as enforced, and with the directive run's outcome on flagged seeds.",
+)
+
+
+def validator_gate_table(scored: ScoredLogs, reported: Sequence[Reported], name: str = "validator_gate") -> Table:
+    """Build the table.
+
+    Parameters
+    ----------
+    scored : ScoredLogs
+        Scored logs.
+    reported : sequence of Reported
+        The paper's values.
+    name : str
+        File name.
+    """
+    rows = [Row(enforced.configuration, "hybrid", _values(enforced, sample(scored, enforced.configuration, "directive")))
+            for enforced in samples(scored, arms=("enforcement",))]
+    return grid(name, COLUMNS, rows, reported, tables=("prose",), notes=NOTES, label_head="",
+                source="from the frames of compiles, omissions and episodes of artifact.scorer.score_frames")
+
+
+def _values(enforced: Sample, directed: Sample) -> tuple[Value, ...]:
+    flagged = set(enforced.compiles.loc[enforced.compiles["flagged"], "seed"])
+    refused = enforced.omissions[enforced.omissions["correct_ref_refused"]]
+    inside = refused[refused["seed"].isin(flagged)]
+    strict, strict_directed = enforced.strict_by_seed, directed.strict_by_seed
+    pairs = sorted(strict.keys() & strict_directed.keys())
+    hybrid = [strict_directed[seed] if seed in flagged else strict[seed] for seed in pairs]
+    of_pairs = enforced.omissions["seed"].isin(pairs)
+    kept = of_pairs & ~enforced.omissions["seed"].isin(flagged)
+    instead = directed.omissions["seed"].isin(flagged & set(pairs))
+    return (
+        count("episodes", enforced.n), count("flagged", len(flagged)), count("refused_right", len(refused)),
+        count("refused_right_in_flagged", len(inside)), count("mended", len(inside)), count("pairs", len(pairs)),
+        share("enforced", sum(map(bool, (strict[seed] for seed in pairs))), len(pairs), digits=2),
+        share("hybrid", sum(map(bool, hybrid)), len(pairs), digits=2),
+        count("enforced_omissions", int(of_pairs.sum())),
+        count("hybrid_omissions", int(kept.sum()) + int(instead.sum())))
