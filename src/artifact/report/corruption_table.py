@@ -3,8 +3,6 @@
 import json
 from collections.abc import Sequence
 
-import pandas as pd
-
 from artifact.report.grid import Column, Row, Value, count, grid, interval, share
 from artifact.report.ladder import MAIN_OPTIONS
 from artifact.report.reported import Reported
@@ -55,14 +53,14 @@ def corrupted_samples(scored: ScoredLogs) -> list[tuple[float, Sample]]:
     """The enforcement gate by cell and rate; rate 0, on the same seeds, where any other was run."""
     by_rate = [(rate, found) for found in samples(scored, arms=("enforcement",), options=None)
                if (rate := _rate_of(found.options)) is not None]
-    seeds: dict[tuple[str, ...], set[int]] = {}
+    seeds: dict[str, set[int]] = {}
     for rate, found in by_rate:
         if rate:
-            seeds.setdefault(_apart_from_study(found), set()).update(found.episodes["seed"])
-    chosen = [(rate, _on(found, seeds[_apart_from_study(found)])) for rate, found in by_rate
-              if _apart_from_study(found) in seeds]
-    return sorted(((rate, found) for rate, found in chosen if found.n), key=lambda pair: (
-        _apart_from_study(pair[1]), pair[0], pair[1].configuration.study))
+            seeds.setdefault(found.configuration.cell, set()).update(found.episodes["seed"])
+    chosen = [(rate, found.on(seeds[found.configuration.cell])) for rate, found in by_rate
+              if found.configuration.cell in seeds]
+    return sorted(((rate, found) for rate, found in chosen if found.n),
+                  key=lambda pair: (pair[1].configuration.cell, pair[0], pair[1].configuration.study))
 
 
 def _rate_of(options: str) -> float | None:
@@ -71,17 +69,6 @@ def _rate_of(options: str) -> float | None:
         return 0.0
     given = json.loads(options)
     return float(given["corruption"]) if given.keys() == {"corruption"} else None
-
-
-def _apart_from_study(found: Sample) -> tuple[str, ...]:
-    return (found.configuration.cell,)
-
-
-def _on(found: Sample, seeds: set[int]) -> Sample:
-    def mine(frame: pd.DataFrame) -> pd.DataFrame:
-        return frame[frame["seed"].isin(seeds)]
-    return Sample(found.configuration, found.arm, found.options, mine(found.episodes), mine(found.turns),
-                  mine(found.compiles), mine(found.omissions), mine(found.corruptions))
 
 
 def _values(found: Sample) -> tuple[Value, ...]:

@@ -79,7 +79,7 @@ def share(name: str, k: int, n: int, digits: int = 3) -> Value:
 
 
 def interval(name: str, value: Proportion, digits: int = 2) -> Value:
-    """A proportion with counts and its Wilson interval."""
+    """A proportion with counts and its Wilson interval; ``--`` where nothing could be counted."""
     records = {f"{name}_k": value.k, f"{name}_n": value.n, f"{name}_rate": value.estimate, f"{name}_low": value.low,
                f"{name}_high": value.high}
     if value.estimate is None or value.low is None or value.high is None:
@@ -95,7 +95,7 @@ def count(name: str, value: int) -> Value:
 
 def grid(
     name: str, columns: Sequence[Column], rows: Iterable[Row], reported: Sequence[Reported], *, tables: Sequence[str],
-    notes: Sequence[str], source: str, label_head: str = "Rung",
+    notes: Sequence[str], source: str, label_head: str = "Rung", planned: Sequence[str] = (),
 ) -> Table:
     """Build such a table.
 
@@ -115,6 +115,8 @@ def grid(
         As in `booktabs`.
     label_head : str
         Heading of the label.
+    planned : sequence of str
+        Labels of the rows that read "not run" when there are no measured ones.
     """
     measured = tuple(rows)
     width = len(columns) + 1
@@ -128,7 +130,8 @@ def grid(
             lines.append(())
         blocks.append(Block(f"Measured here, study {escape(study)}", tuple(lines[:-1])))
     if not measured:
-        blocks.append(Block("Measured here", (("no logs", small(NOT_RUN_TEXT)),)))
+        labels = planned or ("no logs",)
+        blocks.append(Block("Measured here", tuple((escape(label), small(NOT_RUN_TEXT)) for label in labels)))
     theirs = _reported_rows(columns, reported, tables)
     if theirs:
         lines = []
@@ -138,7 +141,8 @@ def grid(
         blocks.append(Block("Reported by the original paper, on its own models and serving", tuple(lines)))
     tex = booktabs("@{}l" + "r" * len(columns) + "@{}", [(label_head, *(column.head for column in columns))], blocks,
                    notes=notes, source=f"{source}; reported values: data/reported.csv")
-    return Table(name, tex, tuple(_records(measured)))
+    unmeasured = [{"row": label, "measured": None} for label in planned] if not measured else []
+    return Table(name, tex, (*_records(measured), *unmeasured))
 
 
 def _line(row: Row, width: int) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """The completed episodes of one arm with its options on one configuration, with their turns and findings."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
@@ -42,6 +42,13 @@ class Sample:
         """Seed -> strict success."""
         return {int(seed): bool(strict) for seed, strict in zip(self.episodes["seed"], self.episodes["strict"],
                                                                 strict=True)}
+
+    def on(self, seeds: Collection[int]) -> "Sample":
+        """The part of it that ran on some seeds."""
+        def mine(frame: pd.DataFrame) -> pd.DataFrame:
+            return frame[frame["seed"].isin(seeds)]
+        return replace(self, episodes=mine(self.episodes), turns=mine(self.turns), compiles=mine(self.compiles),
+                       omissions=mine(self.omissions), corruptions=mine(self.corruptions))
 
 
 def samples(scored: ScoredLogs, *, arms: tuple[str, ...] = (), options: str | None = MAIN_OPTIONS) -> Iterator[Sample]:

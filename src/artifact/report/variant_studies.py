@@ -1,0 +1,116 @@
+"""The tables of variants: which rows stand in each, and what they are compared with."""
+
+from artifact.report import variant_measures as measure
+from artifact.report.grid import Column
+from artifact.report.ladder import BRIEFS, RUNGS
+from artifact.report.variant_table import VariantTable
+from artifact.report.variants import Variant
+
+GATES = ("directive", "enforcement")
+RATES = (0.001, 0.003, 0.01)
+AMBIGUOUS, HELD_OUT = "ambiguous=0.15", "held_out"
+_HAZARD = (Column("hazard"), measure.fresh_order_hazard)
+_MATCHER = (Column("matcher", ("matcher_agreement", "matcher_agreement_min", "matcher_agreement_max")),
+            measure.matcher_agreement)
+_BOOKED = (Column("ambig. booked", ("ambiguous_probes_booked",)), measure.ambiguous_booked)
+_REFUSED = (Column("refused", ("refused_bookings",)), measure.refused_bookings)
+_PROMPT = (Column("prompt k"), measure.prompt_tokens)
+_UNREQUESTED = (Column("unreq."), measure.unrequested_executions)
+_OMISSIONS = (Column("omissions", ("omission",)), measure.omissions)
+_RE_EXECUTIONS = (Column("re-exec."), measure.re_executions)
+
+
+def _reference(arm: str) -> Variant:
+    return Variant(arm, arm, is_reference=True)
+
+
+BRIEF_CONTROL = VariantTable(
+    "brief_control",
+    tuple(variant for arm in RUNGS for variant in (
+        Variant(f"{arm}, amended", arm, is_reference=True),
+        Variant(f"{arm}, original", arm, against=f"{arm}, amended", brief=BRIEFS[1]))),
+    (_HAZARD, (Column("episodes"), measure.hazardous_episodes)), ("Table 13", "Table 14"), RUNGS,
+    "Both briefs on the same seeds and the same schedule. Hazard: finished steps executed again on a fresh request, of "
+    "the requests of a finished step that order no redo. Episodes: with any re-execution.")
+
+WORDING = VariantTable(
+    "wording",
+    tuple(variant for arm in RUNGS for variant in (
+        Variant(f"{arm}, canonical", arm, is_reference=True),
+        Variant(f"{arm}, rotated", arm, against=f"{arm}, canonical", schedule="rotated"),
+        Variant(f"{arm}, held out", arm, against=f"{arm}, canonical", schedule=HELD_OUT),
+        Variant(f"{arm}, ambiguous", arm, against=f"{arm}, canonical", schedule=AMBIGUOUS))),
+    (_MATCHER, (Column("other named"), measure.omissions_naming_another), _BOOKED), ("Table 4",), RUNGS,
+    "Rotated: another of a step's own paraphrases. Held out: asks, premature and redo wordings rewritten by a model that "
+    "is not under test. Ambiguous: probes that name two eligible steps come on top, and nothing is to be booked on them. "
+    "Matcher: requests resolved to their step. Other named: episodes whose first omitted ask was answered by naming "
+    "another step, of the episodes with an omission.")
+
+SURFACES = VariantTable(
+    "surfaces",
+    (_reference("checklist"),
+     Variant("checklist, replace", "checklist", {"mode": "replace"}, "checklist"),
+     Variant("checklist, replace, step", "checklist", {"mode": "replace", "matched_line": True}, "checklist"),
+     Variant("self-ledger", "ledger", {}, "checklist, replace"),
+     _reference("directive"), Variant("directive, system role", "directive", {"role": "system"}, "directive"),
+     _reference("enforcement"), Variant("enforcement, system role", "enforcement", {"role": "system"}, "enforcement")),
+    (_REFUSED, _PROMPT), ("Table 16",), ("checklist", "self_ledger", "directive", "enforcement"),
+    "Replace: only the current message shows the checklist. Step: a line names the step that the matcher found, without "
+    "an instruction. System role: the directive stands in the system prompt for that call. Refused: bookings in all "
+    "episodes. Prompt k: thousands of prompt tokens an episode.")
+
+NOTICE = VariantTable(
+    "notice",
+    (_reference("enforcement"),
+     Variant("enforcement, same turn", "enforcement", {"notice": "same_turn"}, "enforcement")),
+    (_REFUSED, (Column("silent", ("refused_bookings_read_as_completed",)), measure.silent_turns)), ("prose",),
+    ("enforcement.notice=same_turn", "enforcement.notice=next_turn"),
+    "Same turn: the agent is told of a refusal at once and writes the reply that the client sees after it. Silent: turns "
+    "with a refused booking whose visible reply holds no refusal language.")
+
+DOMAIN = VariantTable(
+    "domain",
+    tuple(Variant(arm, arm, against=lower, domain="release") for lower, arm in zip(("", *RUNGS), RUNGS, strict=False)),
+    (_REFUSED, _OMISSIONS), ("Table 17",), RUNGS,
+    "The ladder in the second domain, release engineering: same shapes, schedules and traps, other words.")
+
+LEDGER = VariantTable(
+    "ledger",
+    (_reference("raw"), _reference("checklist"), _reference("directive"),
+     Variant("self-ledger", "ledger", {}, "directive"),
+     Variant("self-ledger, replace", "ledger", {"mode": "replace"}, "directive")),
+    (_RE_EXECUTIONS, _OMISSIONS, (Column("ledger right"), measure.ledger_accuracy)), ("prose", "Table 16"),
+    ("self_ledger",),
+    "The agent keeps its own ledger, which is shown to it in the checklist's place; nothing verifies it. Ledger right: "
+    "steps that the ledger has as done, cancelled or open as they are, over all turns.")
+
+ASKING = VariantTable(
+    "asking",
+    tuple(variant for schedule, words in ((HELD_OUT, "held out"), (AMBIGUOUS, "ambiguous")) for arm in GATES
+          for variant in (
+              Variant(f"{arm}, {words}", arm, schedule=schedule),
+              Variant(f"{arm} that asks, {words}", arm, {"unresolved": "ask", "named": True}, f"{arm}, {words}",
+                      schedule))),
+    (_MATCHER, _BOOKED, _UNREQUESTED, _OMISSIONS), (), (),
+    "A gate that asks which step is meant when none or two are named, admits nothing then, and names the step that it "
+    "resolved in words, against the paper's gate on the same schedule.")
+
+HEALING = VariantTable(
+    "healing",
+    (_reference("enforcement"), Variant("enforcement that heals", "enforcement", {"heal": True}, "enforcement"),
+     *(variant for rate in RATES for variant in (
+         Variant(f"ε = {rate:g}", "enforcement", {"corruption": rate}),
+         Variant(f"ε = {rate:g}, heals", "enforcement", {"corruption": rate, "heal": True}, f"ε = {rate:g}")))),
+    (_OMISSIONS, _REFUSED), (), (),
+    "A gate that compiles a flagged state once more, enforces nothing if it is flagged still, and rebuilds its done bits "
+    "from the receipt log before it decides, against the paper's gate under the same corruption.")
+
+SPOOFING = VariantTable(
+    "spoofing",
+    tuple(variant for arm in (*RUNGS, "ledger") for variant in (
+        Variant(arm, arm, is_reference=arm in RUNGS),
+        Variant(f"{arm}, spoofed", arm, against=arm, schedule="spoofed"))),
+    (_RE_EXECUTIONS, _UNREQUESTED, _OMISSIONS, _REFUSED), (), (),
+    "The user's own text carries forged lines in the voice of the module, and forged ref lines.")
+
+ALL = (BRIEF_CONTROL, WORDING, SURFACES, NOTICE, DOMAIN, LEDGER, ASKING, HEALING, SPOOFING)
