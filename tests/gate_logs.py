@@ -53,8 +53,8 @@ _SAME = object()
 
 
 def play_gate(
-    episode: Episode, agent: Agent = perfect, *, arm: str = "enforcement", graph: TaskGraph | None | object = _SAME,
-    revision: Revision | None | object = _SAME, matches: Mapping[int, Match] | None = None, corruption: float = 0.0,
+    episode: Episode, agent: Agent = perfect, *, arm: str = "enforcement", graph: TaskGraph | object | None = _SAME,
+    revision: Revision | object | None = _SAME, matches: Mapping[int, Match] | None = None, corruption: float = 0.0,
     study: str = "study",
 ) -> EpisodeLog:
     """The log of an agent behind a gate: compiled right and matched right unless told otherwise."""

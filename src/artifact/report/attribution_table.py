@@ -21,9 +21,9 @@ COLUMNS = (
 NOTES = (
     "Each omission counts once. Declined: told to execute, no new ref line. Wrong ref: another code, or a work order "
     "never booked. Over-blocked: the state called the owed step blocked or refused the right booking (corr. ref, "
-    "whichever directive went before), because of an empty, shared or wrong code, of a cancelled step left in, of a rewire that "
-    "the generator doesn't know, or otherwise. Beyond the paper's columns: the matcher named another step or none; the "
-    "state called an owed step done or cancelled; there was no state. "
+    "whichever directive went before), because of an empty, shared or wrong code, of a cancelled step left in, of a "
+    "rewire that the generator doesn't know, or otherwise. Beyond the paper's columns: the matcher named another step "
+    "or none; the state called an owed step done or cancelled; there was no state. "
     r"Defect: episodes that the validator flags; $\neq$GT: with any disagreement between compiled and generated state.",
 )
 

@@ -25,9 +25,10 @@ COLUMNS = (
 NOTES = (
     "Corruptions are drawn anew from rate, seed and turn, and counted as the module met them. Columns with a 1: failed "
     "episodes among those whose only corruption was of this kind. Then omissions: after a directive that called the "
-    "step done, or blocked, and right bookings that the gate refused. Mended: decisions that the corruption changed and "
-    "that done bits rebuilt from the receipt log restore (each directive and each answer to a booking is a decision). "
-    "The rate 0 is the enforcement rung of the same cell on the seeds that the corrupted cells have, where it was run.",
+    "step done, or blocked, and right bookings that the gate refused. Mended: decisions that the corruption changed "
+    "and that done bits rebuilt from the receipt log restore (each directive and each answer to a booking is a "
+    "decision). The rate 0 is the enforcement rung of the same cell on the seeds that the corrupted cells have, where "
+    "it was run.",
 )
 
 

@@ -5,7 +5,7 @@ paper's text doesn't give reads ``--``, what was not run here reads ``not run``.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from artifact.report.ladder import Configuration, setting
 from artifact.report.reported import Reported
@@ -72,7 +72,7 @@ NOT_RUN_VALUE = Value(NOT_RUN_TEXT)
 
 
 def share(name: str, k: int, n: int, digits: int = 3) -> Value:
-    """k of n as a share with its counts; ``--`` where nothing could be counted."""
+    """A share k of n with its counts; ``--`` where nothing could be counted."""
     if not n:
         return Value(ABSENT, {f"{name}_k": k, f"{name}_n": n})
     return Value(f"{k / n:.{digits}f}", {f"{name}_k": k, f"{name}_n": n, f"{name}_rate": k / n}, f"{k}/{n}")
@@ -181,12 +181,14 @@ def _reported_rows(
 
 def _printed(row: Reported) -> str:
     bound = "≥ " if "_min" in row.metric else "≤ " if "_max" in row.metric else ""
-    return bound + (f"{row.k}/{row.n}" if row.k is not None and row.n is not None else row.value)
+    suffix = " (amended schedule)" if row.metric.endswith("_amended_schedule") else ""
+    return bound + (f"{row.k}/{row.n}" if row.k is not None and row.n is not None else row.value) + suffix
 
 
 def _cell_words(row: Reported) -> str:
-    conditions = row.conditions
+    grid_cell, _, rest = row.cell.partition("think.")
+    conditions = row.conditions or (replace(row, cell=f"{grid_cell}think").conditions if rest else None)
     if conditions is None:
         return row.cell
     brief = f", {conditions.brief} brief" if conditions.brief != "unstated" else ""
-    return f"{row.model}, {setting(conditions)}{brief}"
+    return f"{row.model}, {setting(conditions)}{brief}" + (f", {rest.replace('_', ' ')}" if rest else "")

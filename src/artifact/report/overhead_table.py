@@ -21,9 +21,9 @@ COLUMNS = (
 NOTES = (
     "Means over completed episodes. Prompt, cached (of the prompt, from the prefix cache), completion and total: "
     "thousands of tokens of the agent's own calls, repeated ones included, and the total as a multiple of the raw rung "
-    "of the same cell. Calls, tokens: of the helper, compiles and matches alike (the reported ones are of the matcher), "
-    "in thousands of tokens; then the total with these. Refused: bookings in all episodes. Seconds: wall time of an "
-    "episode under the load of its run.",
+    "of the same cell. Calls, tokens: of the helper, compiles and matches alike (the reported ones are of the "
+    "matcher), in thousands of tokens; then the total with these. Refused: bookings in all episodes. Seconds: wall "
+    "time of an episode under the load of its run.",
 )
 
 

@@ -18,7 +18,6 @@ from artifact.log import PACKED, UNPACKED, EpisodeLog, iter_logs
 from artifact.report.ladder import Configuration
 from artifact.scorer import score_frames
 
-
 _NO_LOGS = score_frames([])
 
 

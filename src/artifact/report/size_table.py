@@ -109,13 +109,15 @@ def _reported_rows(reported: Sequence[Reported]) -> list[tuple[str, ...]]:
     for conditions in sorted({c for c, _ in wanted}, key=_by_size):
         values = {arm: _reported_cell([row for c, row in wanted if c == conditions and row.arm == arm])
                   for arm in RUNGS}
-        rows.append((escape(setting(conditions)), *values.values()))
+        if set(values.values()) != {"--"}:
+            rows.append((escape(setting(conditions)), *values.values()))
     ranges = [row for row in reported if row.table == "Table 15" and row.cell.startswith("Qwen3-235B.S05-18")
               and row.metric in ("strict_min", "strict_max")]
     for regime in ("no_think", "think"):
-        words = [f"{arm} {' to '.join(row.value for row in ranges if row.arm == arm and row.cell.endswith('.' + regime))}"
+        of_regime = [row for row in ranges if row.cell.endswith(f".{regime}")]
+        words = [f"{arm} {' to '.join(row.value for row in of_regime if row.arm == arm)}"
                  for arm in ("raw", "enforcement")]
-        if any(row.cell.endswith(f".{regime}") for row in ranges):
+        if of_regime:
             rows.append((spanning(escape(f"all five sizes, {regime.replace('_', ' ')}: {', '.join(words)}"), 5),))
     return rows
 

@@ -14,7 +14,7 @@ from artifact.errors import InfrastructureError
 from artifact.report.ladder import Configuration
 from artifact.report.statistics import Contrast, Proportion
 from artifact.report.tex import bold, escape, small
-from artifact.taskstate import Channel
+from artifact.taskstate import CANONICAL, Channel
 
 NOT_RUN_TEXT = "not run"
 NONE_COMPLETED_TEXT = "none completed"
@@ -82,12 +82,12 @@ def identifiers(configuration: Configuration) -> dict[str, object]:
     """The columns that name a configuration in every CSV."""
     c = configuration
     return {"study": c.study, "model": c.model, "state_model": c.state_model, "size": c.size, "density": c.density,
-            "domain": c.domain, "brief": c.brief, "regime": c.regime, "prompts": c.prompts}
+            "domain": c.domain, "brief": c.brief, "regime": c.regime, "prompts": c.prompts, "schedule": c.schedule}
 
 
 # The same columns for a row that belongs to no configuration.
 NOT_IDENTIFIED = dict.fromkeys(
-    ("study", "model", "state_model", "size", "density", "domain", "brief", "regime", "prompts"), "")
+    ("study", "model", "state_model", "size", "density", "domain", "brief", "regime", "prompts", "schedule"), "")
 
 
 def agent_tex(configuration: Configuration) -> str:
@@ -105,6 +105,7 @@ def state_tex(configuration: Configuration) -> str:
 def title_tex(configuration: Configuration) -> str:
     """A configuration in one line, as the heading of its rows."""
     words = [agent_tex(configuration), escape(configuration.setting), f"{escape(configuration.brief)} brief"]
+    words += [escape(configuration.schedule)] if configuration.schedule != CANONICAL else []
     state = state_tex(configuration)
     return ", ".join(words) + (f" ({state})" if state else "")
 

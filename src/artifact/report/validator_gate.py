@@ -40,8 +40,8 @@ def validator_gate_table(scored: ScoredLogs, reported: Sequence[Reported], name:
     name : str
         File name.
     """
-    rows = [Row(enforced.configuration, "hybrid", _values(enforced, sample(scored, enforced.configuration, "directive")))
-            for enforced in samples(scored, arms=("enforcement",))]
+    rows = [Row(c, "hybrid", _values(enforced, sample(scored, c, "directive")))
+            for enforced in samples(scored, arms=("enforcement",)) for c in (enforced.configuration,)]
     return grid(name, COLUMNS, rows, reported, tables=("prose",), notes=NOTES, label_head="",
                 source="from the frames of compiles, omissions and episodes of artifact.scorer.score_frames")
 

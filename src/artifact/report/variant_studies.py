@@ -41,10 +41,10 @@ WORDING = VariantTable(
         Variant(f"{arm}, held out", arm, against=f"{arm}, canonical", schedule=HELD_OUT),
         Variant(f"{arm}, ambiguous", arm, against=f"{arm}, canonical", schedule=AMBIGUOUS))),
     (_MATCHER, (Column("other named"), measure.omissions_naming_another), _BOOKED), ("Table 4",), RUNGS,
-    "Rotated: another of a step's own paraphrases. Held out: asks, premature and redo wordings rewritten by a model that "
-    "is not under test. Ambiguous: probes that name two eligible steps come on top, and nothing is to be booked on them. "
-    "Matcher: requests resolved to their step. Other named: episodes whose first omitted ask was answered by naming "
-    "another step, of the episodes with an omission.")
+    "Rotated: another of a step's own paraphrases. Held out: asks, premature and redo wordings rewritten by a model "
+    "that is not under test. Ambiguous: probes that name two eligible steps come on top, and nothing is to be booked "
+    "on them. Matcher: requests resolved to their step. Other named: episodes whose first omitted ask was answered by "
+    "naming another step, of the episodes with an omission.")
 
 SURFACES = VariantTable(
     "surfaces",
@@ -55,9 +55,9 @@ SURFACES = VariantTable(
      _reference("directive"), Variant("directive, system role", "directive", {"role": "system"}, "directive"),
      _reference("enforcement"), Variant("enforcement, system role", "enforcement", {"role": "system"}, "enforcement")),
     (_REFUSED, _PROMPT), ("Table 16",), ("checklist", "self_ledger", "directive", "enforcement"),
-    "Replace: only the current message shows the checklist. Step: a line names the step that the matcher found, without "
-    "an instruction. System role: the directive stands in the system prompt for that call. Refused: bookings in all "
-    "episodes. Prompt k: thousands of prompt tokens an episode.")
+    "Replace: only the current message shows the checklist. Step: a line names the step that the matcher found, "
+    "without an instruction. System role: the directive stands in the system prompt for that call. Refused: bookings "
+    "in all episodes. Prompt k: thousands of prompt tokens an episode.")
 
 NOTICE = VariantTable(
     "notice",
@@ -65,8 +65,8 @@ NOTICE = VariantTable(
      Variant("enforcement, same turn", "enforcement", {"notice": "same_turn"}, "enforcement")),
     (_REFUSED, (Column("silent", ("refused_bookings_read_as_completed",)), measure.silent_turns)), ("prose",),
     ("enforcement.notice=same_turn", "enforcement.notice=next_turn"),
-    "Same turn: the agent is told of a refusal at once and writes the reply that the client sees after it. Silent: turns "
-    "with a refused booking whose visible reply holds no refusal language.")
+    "Same turn: the agent is told of a refusal at once and writes the reply that the client sees after it. Silent: "
+    "turns with a refused booking whose visible reply holds no refusal language.")
 
 DOMAIN = VariantTable(
     "domain",
@@ -102,8 +102,8 @@ HEALING = VariantTable(
          Variant(f"ε = {rate:g}", "enforcement", {"corruption": rate}),
          Variant(f"ε = {rate:g}, heals", "enforcement", {"corruption": rate, "heal": True}, f"ε = {rate:g}")))),
     (_OMISSIONS, _REFUSED), (), (),
-    "A gate that compiles a flagged state once more, enforces nothing if it is flagged still, and rebuilds its done bits "
-    "from the receipt log before it decides, against the paper's gate under the same corruption.")
+    "A gate that compiles a flagged state once more, enforces nothing if it is flagged still, and rebuilds its done "
+    "bits from the receipt log before it decides, against the paper's gate under the same corruption.")
 
 SPOOFING = VariantTable(
     "spoofing",

@@ -1,5 +1,6 @@
 """A table of variants: strict success, the contrast with the row that each is compared with, and what else counts."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,8 +13,12 @@ from artifact.report.tables import NOT_RUN_TEXT, Table, contrast_record, p_text
 from artifact.report.variants import Comparison, Variant, comparisons
 
 Measure = Callable[[Sample], Value]
+_COMMON = (
+    Column("strict", ("strict", "strict_count", "strict_count_amended_schedule")),
+    Column("decl.-aware", ("decline_aware",)), Column("against", ("p", "p_holm", "p_holm_min", "p_holm_max")),
+)
 _FAMILY = (
-    "Against: the row that it is compared with on the seeds that both completed; discordant pairs (only that row "
+    "Against: the row that the CSV names, on the seeds that both completed; discordant pairs (only that row "
     "succeeded / only this one), exact McNemar p and, in brackets, adjusted by Holm's method. Family: all contrasts of "
     "this table with the same agent."
 )
@@ -33,8 +38,8 @@ class VariantTable:
         Columns beyond strict success, decline-aware success and the contrast.
     tables : tuple of str
         The paper's tables whose values stand below.
-    reported : mapping of str to str
-        Arms of ``data/reported.csv`` -> how they read here; the values of other arms are left out.
+    reported : tuple of str
+        Arms of ``data/reported.csv`` whose values, and whose contrasts with others, are shown.
     note : str
         What the variants are.
     """
@@ -54,15 +59,14 @@ class VariantTable:
                     self._values(comparison, variant, contrasts.get((index, variant.label))))
                 for index, comparison in enumerate(found) for variant in self.variants]
         theirs = [row for row in reported if row.table in self.tables and self._is_shown(row)]
-        columns = (Column("strict", ("strict", "strict_count", "strict_count_amended_schedule")),
-                   Column("decl.-aware", ("decline_aware",)), Column("against", ("p", "p_holm")),
-                   *(column for column, _ in self.extra))
-        return grid(self.name, columns, rows, theirs, tables=self.tables, notes=(self.note, _FAMILY), label_head="Arm",
-                    source="from artifact.scorer.episode_frame and turn_frame",
-                    planned=tuple(variant.label for variant in self.variants))
+        columns = (*_COMMON, *(column for column, _ in self.extra))
+        return grid(self.name, columns, rows, theirs, tables=self.tables, notes=(self.note, _FAMILY),
+                    source="from artifact.scorer.episode_frame and turn_frame", label_head="Arm",
+                    planned=tuple(variant.label for variant in self.variants if not variant.is_reference))
 
     def _is_shown(self, row: Reported) -> bool:
-        return any(row.arm == arm or row.arm.startswith(f"{arm}.") for arm in self.reported)
+        first = re.split(",|->", row.arm)[0]
+        return any(first == arm or first.startswith(f"{arm}.") for arm in self.reported)
 
     def _values(self, comparison: Comparison, variant: Variant, contrast: Contrast | None) -> tuple[Value, ...]:
         found = comparison.samples.get(variant.label)
@@ -95,5 +99,6 @@ def _contrast_value(variant: Variant, contrast: Contrast | None) -> Value:
         return Value("", {"against": ""})
     if contrast is None or not contrast.is_measured:
         return Value(NOT_RUN_TEXT, {"against": variant.against})
-    return Value(f"{contrast.only_lower}/{contrast.only_upper}", {"against": variant.against, **contrast_record(contrast)},
-                 f"{p_text(contrast.p)} ({p_text(contrast.p_holm)}) vs. {variant.against}")
+    records = {"against": variant.against, **contrast_record(contrast)}
+    return Value(f"{contrast.only_lower}/{contrast.only_upper}", records,
+                 f"{p_text(contrast.p)} ({p_text(contrast.p_holm)})")

@@ -12,6 +12,7 @@ from artifact.errors import RequestError
 from artifact.log import EpisodeLog, TurnRecord, Usage
 from artifact.scorer.completion import false_completions
 from artifact.scorer.findings import COMPILE_COLUMNS, CORRUPTION_COLUMNS, OMISSION_COLUMNS, findings_of
+from artifact.scorer.ledger import ledger_turns
 from artifact.scorer.verdicts import EpisodeVerdict, TurnVerdict, score_log
 from artifact.taskstate import Channel, Violation
 
@@ -23,20 +24,20 @@ _TURN_COLUMNS = {
     "label": "str", "step": "object", "status": "object", "executed": "object", "violations": "object", "right": "bool",
     "da_executed": "object", "da_violations": "object", "da_right": "bool", "directive_kind": "object",
     "directive_step": "object", "matched_step": "object", "matched_redo": "boolean", "refused": "int64",
-    "false_completions": "int64", "reply_chars": "int64", "prompt_tokens": "int64", "cached_tokens": "int64", "completion_tokens": "int64",
-    "latency_s": "float64",
+    "false_completions": "int64", "ledger_entries": "int64", "ledger_right": "int64", "reply_chars": "int64",
+    "prompt_tokens": "int64", "cached_tokens": "int64", "completion_tokens": "int64", "latency_s": "float64",
 }
 _EPISODE_COLUMNS = {
     "study": "str", "model": "str", "state_model": "str", "size": "int64", "density": "float64", "domain": "str",
-    "brief": "str", "regime": "str", "prompts": "str", "schedule": "str", "cell": "str", "arm": "str",
-    "options": "str", "seed": "int64",
-    "end_reason": "str", "completed": "bool", "turns": "int64", "strict": "bool", "decline_aware": "bool",
-    "scored_turns": "int64", "right_turns": "int64",
+    "brief": "str", "regime": "str", "prompts": "str", "schedule": "str", "cell": "str", "arm": "str", "options": "str",
+    "seed": "int64", "end_reason": "str", "completed": "bool", "turns": "int64", "strict": "bool",
+    "decline_aware": "bool", "scored_turns": "int64", "right_turns": "int64",
     **{channel.value: "int64" for channel in Channel},
     **{f"da_{channel.value}": "int64" for channel in Channel},
-    "refused_bookings": "int64", "false_completions": "int64", "prompt_tokens": "int64", "cached_tokens": "int64", "completion_tokens": "int64",
-    "helper_calls": "int64", "helper_prompt_tokens": "int64", "helper_completion_tokens": "int64",
-    "helper_cached_tokens": "int64", "match_calls": "int64", "match_tokens": "int64", "compile_error": "bool", "defects": "int64", "seconds": "float64",
+    "refused_bookings": "int64", "false_completions": "int64", "prompt_tokens": "int64", "cached_tokens": "int64",
+    "completion_tokens": "int64", "helper_calls": "int64", "helper_prompt_tokens": "int64",
+    "helper_completion_tokens": "int64", "helper_cached_tokens": "int64", "match_calls": "int64",
+    "match_tokens": "int64", "compile_error": "bool", "defects": "int64", "seconds": "float64",
 }
 
 
@@ -148,7 +149,7 @@ def _frame(rows: list[dict[str, Any]], columns: dict[str, str]) -> pd.DataFrame:
 def _turn_rows(log: EpisodeLog, verdict: EpisodeVerdict) -> list[dict[str, Any]]:
     matches = {match.turn: match for match in log.matches}
     rows = []
-    for record, turn in zip(log.turns, verdict.turns, strict=True):
+    for record, turn, ledger in zip(log.turns, verdict.turns, ledger_turns(log, verdict), strict=True):
         match = matches.get(turn.turn)
         rows.append({
             "cell": log.header.cell.slug,
@@ -161,6 +162,8 @@ def _turn_rows(log: EpisodeLog, verdict: EpisodeVerdict) -> list[dict[str, Any]]
             "matched_step": match.step if match else None,
             "matched_redo": match.explicit_redo if match else None,
             "false_completions": len(false_completions(record)),
+            "ledger_entries": ledger.entries,
+            "ledger_right": ledger.right,
             "reply_chars": len(record.reply),
             **_tokens(record),
             "latency_s": sum(usage.latency_s for usage in _usages(record)),

@@ -4,7 +4,7 @@ Scoring never looks at this (DESIGN §8.1); it says why a gate did what it did. 
 and turn, so the log holds all that is needed to draw it again (Appendix D.4).
 
 Invariant: the rebuilt state issues the directives that the log holds, turn by turn; `agrees` says so for each turn,
-and what an arm does beyond the paper's gates (heal its state, say) shows as a turn that doesn't agree.
+and what an arm did beyond what is rebuilt here shows as a turn that doesn't agree.
 """
 
 from dataclasses import dataclass
@@ -13,6 +13,7 @@ from artifact.log import EpisodeLog, TurnRecord
 from artifact.taskstate import Corruption, RequestKind, Status, TaskState
 
 GATED = ("directive", "enforcement")
+_OF_A_STEP = frozenset({"eligible", "blocked", "done", "redo", "cancelled"})
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,10 @@ def module_turns(log: EpisodeLog) -> tuple[ModuleTurn, ...]:
             state = corruption.apply(state, record.turn).authorize(redone)
             clean = clean.authorize(redone)
         repaired = TaskState(state.graph, clean.receipts).authorize(redone) if state and clean else None
-        turns.append(ModuleTurn(record, state, clean, repaired, *_events(before, state), _agrees(record, state)))
+        events = _events(before, state)
+        if log.header.arm.options.get("heal"):  # such a gate rebuilds its done bits before every decision
+            state = repaired
+        turns.append(ModuleTurn(record, state, clean, repaired, *events, _agrees(record, state)))
         for booking in record.bookings:
             if booking.accepted and booking.step is not None and state is not None and clean is not None:
                 state = state.execute(booking.step, booking.work_order, record.turn)
@@ -102,9 +106,11 @@ def directive_kind(state: TaskState, step: str) -> str:
 
 
 def _agrees(record: TurnRecord, state: TaskState | None) -> bool:
-    if record.directive is None or state is None:
-        return record.directive is None
     issued = record.directive
+    if issued is None or issued.kind not in _OF_A_STEP:  # nothing was said of a step's status
+        return True
+    if state is None:
+        return False
     return issued.step in state.graph and issued.kind == directive_kind(state, issued.step)
 
 
