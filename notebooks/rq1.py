@@ -38,19 +38,23 @@ live_concurrency = 1  # conversations at a time
 # is neither a success nor a failure of the agent: it leaves every count and is counted apart.
 
 # %%
-from IPython.display import Image
+from IPython.display import Image, display
 
 from artifact.report import claims_text, evaluate, in_both_briefs, ladders, load_claims, load_reported, load_scored
 from artifact.report.channel_table import channel_table
 from artifact.report.example import example_logs
 from artifact.report.figure_episode import example_episode
+from artifact.report.figure_sizes import size_sweep
 from artifact.report.ladder_table import ladder_table
 from artifact.report.live import run_live
+from artifact.report.models_table import models_table
 from artifact.report.numbers import rq1_numbers, write_numbers
 from artifact.report.provenance_table import provenance_table
 from artifact.report.scored import log_sources
 from artifact.report.sentences import measured_sentence, rung_sentence
+from artifact.report.size_table import size_table
 from artifact.report.style import save
+from artifact.report.variant_studies import BRIEF_CONTROL
 
 if live:
     run_live(
@@ -92,12 +96,28 @@ print(rung_sentence((ladder for ladder in both_briefs if ladder.configuration.br
 # %% [markdown]
 # ## Strict success, original brief
 #
-# The original brief leaves that sentence out; requests and seeds are the same. A rung without logs reads "not run".
+# The original brief leaves that sentence out; requests and seeds are the same. A rung without logs reads "not run". The
+# first table compares both briefs seed by seed and counts the fresh-order hazard: a finished step executed again on a
+# fresh request that doesn't order a redo.
 
 # %%
 original = ladder_table(both_briefs, reported, "original")
 original.write()
+control = BRIEF_CONTROL.build(scored, reported)
+control.write()
+display(control.frame())
 original.frame("source", "study", "model", "size", "arm", "k", "n", "rate", "low", "high", "excluded")
+
+# %% [markdown]
+# ## Larger projects
+#
+# The same sweep of graph sizes as the paper's, at 44 scripted turns whatever the size.
+
+# %%
+sizes = size_table(scored, reported)
+sizes.write()
+display(Image(filename=save(size_sweep(scored, reported), "sizes").png))
+sizes.frame("model", "size", "density", "arm", "k", "n", "rate", "right_turns", "scored_turns", "re_executions_per_128")
 
 # %% [markdown]
 # ## What goes wrong
@@ -116,6 +136,7 @@ channels.frame()
 # Every row is read from the headers of the logs.
 
 # %%
+models_table(scored.headers).write()
 provenance = provenance_table(scored.headers)
 provenance.write()
 provenance.frame()

@@ -34,7 +34,7 @@ live_concurrency = 1  # conversations at a time
 # ## The four rungs
 
 # %%
-from IPython.display import Image
+from IPython.display import Image, display
 
 from artifact.report import (
     RUNGS,
@@ -55,7 +55,10 @@ from artifact.report.numbers import rq2_numbers, write_numbers
 from artifact.report.scored import log_sources
 from artifact.report.sentences import measured_sentence, order_sentence
 from artifact.report.style import save
+from artifact.report.systems import load_systems, systems_table
+from artifact.report.variant_studies import DOMAIN, LEDGER, SURFACES
 
+systems_table(load_systems().system).write()
 Image(filename=save(drawn_ladder(), "ladder").png)
 
 # %% [markdown]
@@ -98,6 +101,18 @@ inventory = inventory_table(found)
 inventory.write()
 inventory.frame(
     "study", "model", "size", "brief", "scoring", "row", "k", "n", "only_lower", "only_upper", "p", "p_holm")
+
+# %% [markdown]
+# ## Other surfaces, the agent's own ledger, a second domain
+#
+# What is shown only in the current turn, said in the system prompt, or kept by the agent itself; and the ladder in
+# another vocabulary.
+
+# %%
+for variants in (SURFACES, LEDGER, DOMAIN):
+    table = variants.build(scored, reported)
+    table.write()
+    display(table.frame())
 
 # %% [markdown]
 # ## Reported and measured

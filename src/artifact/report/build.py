@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from artifact import paths
+from artifact.report.build_rq3 import write_rq3
 from artifact.report.channel_table import channel_table
 from artifact.report.claim_tests import evaluate
 from artifact.report.claims import ClaimResult, load_claims
@@ -78,6 +79,7 @@ def build_report(
     results = evaluate(load_claims(), scored)
     write_rq1(scored, found, reported, to)
     write_rq2(scored, found, reported, results, to)
+    write_rq3(scored, found, reported, to.tables, to.figures, to.numbers)
     save(drawn_ladder(), "ladder", to.figures)
     logs = example_logs(where, scored)
     if logs:

@@ -63,8 +63,10 @@ def channel_decomposition(scored: ScoredLogs, size: int = 0, density: float = 0.
 
 
 def _draw(axis: Axes, c: Configuration, members: Sequence[Sample]) -> None:
-    axis.set_title(f"{c.model}", fontsize=7.5, pad=12)
-    state = [f"state {c.state_model}"] if c.state_model != c.model else []
+    axis.set_title(c.model, fontsize=7.5, pad=12)
+    # A state model of the same family is named by what differs: its size.
+    family = c.model.rpartition("-")[0] + "-"
+    state = [f"state {c.state_model.removeprefix(family)}"] if c.state_model != c.model else []
     brief = [f"{c.brief} brief"] if c.brief != "amended" else []
     axis.annotate(", ".join([c.setting, *brief, *state, f"n={max(sample.n for sample in members)}"]), (0, 1),
                   xytext=(0, 3), xycoords="axes fraction", textcoords="offset points", fontsize=5.6, color=MUTED)

@@ -42,8 +42,9 @@ def corruption_effect(scored: ScoredLogs, reported: Sequence[Reported]) -> Figur
             _rates(left, members, words, index)
             _fatal(right, members, index)
         if not cells:
-            for axis, x in ((left, 1.5), (right, 1.0)):
-                axis.text(x, 0.5, "measured here: not run", ha="center", va="center", color=MUTED, fontsize=7.5)
+            for axis in (left, right):
+                axis.text(0.98, 0.93, "measured here: not run", ha="right", va="center", color=MUTED, fontsize=7,
+                          transform=axis.transAxes)
         _label(left, right)
         left.legend(loc="lower left", fontsize=6.3)
     return figure

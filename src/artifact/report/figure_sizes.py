@@ -15,7 +15,7 @@ from artifact.report.size_table import SIZES, size_samples
 from artifact.report.statistics import Proportion, proportion
 from artifact.report.style import ARM_COLOURS, ARM_MARKERS, INK, MUTED, TEXT_WIDTH, figure_style, new_figure
 
-_DODGE = 0.12
+_DODGE = 0.16
 _LABELS = [f"{size}\ndense" if density != 0.15 else str(size) for size, density in SIZES]
 _REPORTED_MODEL = "Qwen3-235B"
 
@@ -37,7 +37,8 @@ def size_sweep(scored: ScoredLogs, reported: Sequence[Reported], brief: str = "a
         by_agent.setdefault(replace(c, size=0, density=0.0), {})[c.size, c.density] = arms
     with figure_style():
         figure = new_figure(TEXT_WIDTH, 2.5)
-        axes = figure.subplots(1, max(len(by_agent), 1) + 1, sharey=True, squeeze=False, gridspec_kw={"wspace": 0.08})[0]
+        panels = max(len(by_agent), 1) + 1
+        axes = figure.subplots(1, panels, sharey=True, squeeze=False, gridspec_kw={"wspace": 0.08})[0]
         for axis, (agent, sizes) in zip(axes, by_agent.items(), strict=False):
             _measured(axis, agent, sizes)
         if not by_agent:
