@@ -38,7 +38,7 @@ live_concurrency = 1  # conversations at a time
 # is neither a success nor a failure of the agent: it leaves every count and is counted apart.
 
 # %%
-from IPython.display import Image, display
+from IPython.display import Image
 
 from artifact.report import claims_text, evaluate, in_both_briefs, ladders, load_claims, load_reported, load_scored
 from artifact.report.channel_table import channel_table

@@ -34,7 +34,7 @@ live_concurrency = 1  # conversations at a time
 # ## The four rungs
 
 # %%
-from IPython.display import Image, display
+from IPython.display import Image
 
 from artifact.report import (
     RUNGS,

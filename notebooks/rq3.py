@@ -36,7 +36,7 @@ live_concurrency = 1  # conversations at a time
 # study that has no logs reads "not run".
 
 # %%
-from IPython.display import Image, display
+from IPython.display import Image
 
 from artifact.report import claims_text, evaluate, ladders, load_claims, load_reported, load_scored
 from artifact.report.attribution_table import attribution_table
@@ -94,8 +94,8 @@ obedience.frame()
 # %% [markdown]
 # ## The gate's bound: its state
 #
-# How right the compiled state is, what the omissions behind the gate are laid to, and what would have become of them had
-# the gate enforced only where the validator passes the state. The last is scored offline and replays no conversation.
+# How right the compiled state is, what the omissions behind the gate are laid to, and what would have become of them
+# had the gate enforced only where the validator passes the state. The last is scored offline and replays nothing.
 
 # %%
 for build in (compile_table, attribution_table, validator_gate_table):
@@ -106,8 +106,8 @@ for build in (compile_table, attribution_table, validator_gate_table):
 # %% [markdown]
 # ## A corrupted state
 #
-# Done bits flip and prerequisites drop at a rate. The corruption is drawn from rate, seed and turn, so it is drawn again
-# from the log and counted event by event.
+# Done bits flip and prerequisites drop at a rate. The corruption is drawn from rate, seed and turn, so it is drawn
+# again from the log and counted event by event.
 
 # %%
 display(Image(filename=save(corruption_effect(scored, reported), "corruption").png))
@@ -129,8 +129,8 @@ for variants in (WORDING, SPOOFING):
 # %% [markdown]
 # ## What a gate can do about its bounds
 #
-# One that tells at once of a refusal, one that asks back, one that heals its state: each against the paper's own gate on
-# the same seeds.
+# One that tells at once of a refusal, one that asks back, one that heals its state: each against the paper's own gate
+# on the same seeds.
 
 # %%
 for variants in (NOTICE, ASKING, HEALING):

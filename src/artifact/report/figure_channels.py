@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from artifact.report.channel_rates import RATED, channel_rate
+from artifact.report.figure_points import point
 from artifact.report.ladder import RUNGS, Configuration
 from artifact.report.samples import Sample, samples
 from artifact.report.scored import ScoredLogs
@@ -79,10 +80,9 @@ def _draw(axis: Axes, c: Configuration, members: Sequence[Sample]) -> None:
 
 
 def _point(axis: Axes, y: float, value: Proportion, arm: str) -> None:
-    if value.estimate is None:
-        return
-    axis.hlines(y, value.low, value.high, color=ARM_COLOURS[arm], linewidth=1.2, zorder=3)
-    axis.plot(value.estimate, y, marker=ARM_MARKERS[arm], color=ARM_COLOURS[arm], markeredgecolor="white",
+    drawn = point(value)
+    axis.hlines(y, drawn.low, drawn.high, color=ARM_COLOURS[arm], linewidth=1.2, zorder=3)
+    axis.plot(drawn.rate, y, marker=ARM_MARKERS[arm], color=ARM_COLOURS[arm], markeredgecolor="white",
               markeredgewidth=0.5, markersize=4, zorder=4, clip_on=False)
 
 

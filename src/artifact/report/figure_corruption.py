@@ -6,6 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from artifact.report.corruption_table import EVENTS, corrupted_samples
+from artifact.report.figure_points import point
 from artifact.report.reported import Reported
 from artifact.report.samples import Sample
 from artifact.report.scored import ScoredLogs
@@ -57,10 +58,10 @@ def _position(rate: float) -> float:
 def _rates(axis: Axes, members: Sequence[tuple[float, Sample]], words: str, index: int) -> None:
     points = {}
     for rate, found in members:
-        value = proportion(int(found.episodes["strict"].sum()), found.n)
+        value = point(proportion(int(found.episodes["strict"].sum()), found.n))
         x = _position(rate) + index * _DODGE
         axis.vlines(x, value.low, value.high, color=ARM_COLOURS[_ARM], linewidth=1.5, zorder=3)
-        points[x] = value.estimate
+        points[x] = value.rate
     axis.plot(list(points), list(points.values()), color=ARM_COLOURS[_ARM], marker=_MARKERS[index % len(_MARKERS)],
               markeredgecolor="white", linewidth=0.9, zorder=4, label=words, clip_on=False)
 
@@ -72,16 +73,14 @@ def _fatal(axis: Axes, members: Sequence[tuple[float, Sample]], index: int) -> N
             events = found.corruptions
             single = events[(events["spurious"] + events["lost"] + events["dropped"] == 1) & (events[kind] == 1)]
             fatal, trials = fatal + int((~single["strict"]).sum()), trials + len(single)
-        if trials:
-            value = proportion(fatal, trials)
-            x = position + index * _DODGE
-            axis.vlines(x, value.low, value.high, color=ARM_COLOURS[_ARM], linewidth=1.5, zorder=3)
-            axis.plot(x, value.estimate, marker=_MARKERS[index % len(_MARKERS)], color=ARM_COLOURS[_ARM],
-                      markeredgecolor="white", zorder=4, clip_on=False)
+        value, x = point(proportion(fatal, trials)), position + index * _DODGE
+        axis.vlines(x, value.low, value.high, color=ARM_COLOURS[_ARM], linewidth=1.5, zorder=3)
+        axis.plot(x, value.rate, marker=_MARKERS[index % len(_MARKERS)], color=ARM_COLOURS[_ARM],
+                  markeredgecolor="white", zorder=4, clip_on=False)
 
 
 def _reported_rates(axis: Axes, reported: Sequence[Reported]) -> None:
-    points = {_position(float(row.arm.removeprefix(_PREFIX))) - _DODGE: row.rate for row in reported
+    points = {_position(float(row.arm.removeprefix(_PREFIX))) - _DODGE: float(row.value) for row in reported
               if row.arm.startswith(_PREFIX) and row.metric == "strict"}
     xs = sorted(points)
     axis.plot(xs, [points[x] for x in xs], linestyle=(0, (3, 2)), linewidth=0.9, color=MUTED, marker="o",
@@ -92,11 +91,9 @@ def _reported_fatal(axis: Axes, reported: Sequence[Reported]) -> None:
     """The paper's counts over its rates; their intervals are ours."""
     for position, words in enumerate(EVENTS.values()):
         rows = [row for row in reported if row.metric == f"single_event_fatal:{words}"]
-        value = proportion(sum(row.k or 0 for row in rows), sum(row.n or 0 for row in rows))
-        if value.estimate is not None:
-            axis.vlines(position - _DODGE, value.low, value.high, color=MUTED, linewidth=1.0)
-            axis.plot(position - _DODGE, value.estimate, marker="o", color=MUTED, markerfacecolor="white",
-                      clip_on=False)
+        value = point(proportion(sum(row.k or 0 for row in rows), sum(row.n or 0 for row in rows)))
+        axis.vlines(position - _DODGE, value.low, value.high, color=MUTED, linewidth=1.0)
+        axis.plot(position - _DODGE, value.rate, marker="o", color=MUTED, markerfacecolor="white", clip_on=False)
 
 
 def _label(left: Axes, right: Axes) -> None:

@@ -7,12 +7,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from artifact.report.figure_points import Point, point
 from artifact.report.ladder import RUNGS, Configuration
 from artifact.report.reported import Reported, reported_ladders
 from artifact.report.samples import Sample
 from artifact.report.scored import ScoredLogs
 from artifact.report.size_table import SIZES, size_samples
-from artifact.report.statistics import Proportion, proportion
+from artifact.report.statistics import proportion
 from artifact.report.style import ARM_COLOURS, ARM_MARKERS, INK, MUTED, TEXT_WIDTH, figure_style, new_figure
 
 _DODGE = 0.16
@@ -61,14 +62,14 @@ def _measured(axis: Axes, agent: Configuration, sizes: Mapping[tuple[int, float]
                   color=MUTED)
     for position, arm in enumerate(RUNGS):
         shift = (position - (len(RUNGS) - 1) / 2) * _DODGE
-        points: dict[float, Proportion] = {}
+        points: dict[float, Point] = {}
         for index, size in enumerate(SIZES):
             sample = sizes.get(size, {}).get(arm)
             if sample is not None:
-                points[index + shift] = proportion(int(sample.episodes["strict"].sum()), sample.n)
+                points[index + shift] = point(proportion(int(sample.episodes["strict"].sum()), sample.n))
         for x, value in points.items():
             axis.vlines(x, value.low, value.high, color=ARM_COLOURS[arm], linewidth=1.5, zorder=3)
-        axis.plot(list(points), [value.estimate for value in points.values()], color=ARM_COLOURS[arm],
+        axis.plot(list(points), [value.rate for value in points.values()], color=ARM_COLOURS[arm],
                   marker=ARM_MARKERS[arm], markeredgecolor="white", markeredgewidth=0.6, linewidth=0.9, zorder=4,
                   clip_on=False)
 
@@ -77,7 +78,7 @@ def _reported(axis: Axes, reported: Sequence[Reported], brief: str) -> None:
     _frame(axis, f"{_REPORTED_MODEL}, reported", MUTED)
     axis.set_facecolor("#F7F7F7")
     for arm in RUNGS:
-        points = {SIZES.index((c.size, c.density)): value.rate
+        points = {SIZES.index((c.size, c.density)): value.rate or 0.0
                   for (c, model), arms in reported_ladders(tuple(reported)).items()
                   if (model, c.domain, c.brief, c.regime) == (_REPORTED_MODEL, "procurement", brief, "no_think")
                   and (c.size, c.density) in SIZES and (value := arms.get(arm)) is not None}

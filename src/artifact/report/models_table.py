@@ -38,12 +38,9 @@ def models_table(headers: Sequence[Header], name: str = "models") -> Table:
                 key = json.dumps([own, header.sampling], sort_keys=True, default=str)
                 roles = served.setdefault(key, (own, header.sampling, {}))[2]
                 roles[role] = roles.get(role, 0) + 1
-    rows, records = [], []
-    for identity, sampling, roles in sorted(served.values(), key=lambda row: (capability(str(row[0].get("name", ""))),
-                                                                              str(row[0]), str(row[1]))):
-        record = _record(identity, sampling, roles)
-        records.append(record)
-        rows += [_first(record), _second(record), ()]
+    records = [_record(*row) for row in sorted(served.values(), key=lambda row: (
+        capability(str(row[0].get("name", ""))), str(row[0]), str(row[1])))]
+    rows = [line for record in records for line in (_first(record), _second(record), ())]
     blocks = [Block("", tuple(rows[:-1]))] if rows else [Block("", (("no logs", small(NOT_RUN_TEXT)),))]
     tex = booktabs("@{}llllll@{}", [("Model", "Engine", "Quantization", "Regime", "Decoding", "Episodes")], blocks,
                    notes=NOTES, source=SOURCE)
