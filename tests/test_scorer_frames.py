@@ -27,14 +27,16 @@ from episode_logs import always_book, booking, but, every_kind, never_book, play
 TURN_COLUMNS = [
     "cell", "arm", "options", "seed", "turn", "scripted", "kind", "label", "step", "status", "executed", "violations",
     "right", "da_executed", "da_violations", "da_right", "directive_kind", "directive_step", "matched_step",
-    "matched_redo", "refused", "reply_chars", "prompt_tokens", "cached_tokens", "completion_tokens", "latency_s"]
+    "matched_redo", "refused", "false_completions", "ledger_entries", "ledger_right", "reply_chars", "prompt_tokens",
+    "cached_tokens", "completion_tokens", "latency_s"]
 CHANNELS = ["re_execution", "superseded", "premature", "omission", "unrequested", "refused_redo"]
 EPISODE_COLUMNS = [
     "study", "model", "state_model", "size", "density", "domain", "brief", "regime", "prompts", "schedule", "cell",
     "arm", "options", "seed", "end_reason", "completed", "turns", "strict", "decline_aware", "scored_turns",
-    "right_turns", *CHANNELS, *(f"da_{channel}" for channel in CHANNELS), "refused_bookings", "prompt_tokens",
-    "cached_tokens", "completion_tokens", "helper_calls", "helper_prompt_tokens", "helper_completion_tokens",
-    "compile_error", "defects", "seconds"]
+    "right_turns", *CHANNELS, *(f"da_{channel}" for channel in CHANNELS), "refused_bookings", "false_completions",
+    "prompt_tokens", "cached_tokens", "completion_tokens", "helper_calls", "helper_prompt_tokens",
+    "helper_completion_tokens", "helper_cached_tokens", "match_calls", "match_tokens", "compile_error", "defects",
+    "seconds"]
 
 
 def helper_call() -> Call:
@@ -56,9 +58,9 @@ def gated(seed: int = 100) -> EpisodeLog:
 
 def test_the_columns_are_those_agreed_on_even_without_logs() -> None:
     for logs in ([], [play(every_kind())]):
-        turns, episodes = score_frames(logs)
-        assert list(turns.columns) == TURN_COLUMNS
-        assert list(episodes.columns) == EPISODE_COLUMNS
+        frames = score_frames(logs)
+        assert list(frames.turns.columns) == TURN_COLUMNS
+        assert list(frames.episodes.columns) == EPISODE_COLUMNS
 
 
 def test_types_are_the_same_with_and_without_logs() -> None:
@@ -101,7 +103,7 @@ def test_directive_match_refusals_and_usage_stand_in_their_turn() -> None:
 
 
 def test_an_episode_row_counts_what_its_turns_say() -> None:
-    turns, episodes = score_frames([play(every_kind(), always_book)])
+    turns, episodes, *_ = score_frames([play(every_kind(), always_book)])
     row = episodes.iloc[0]
     assert (row["scored_turns"], row["right_turns"]) == (12, int(turns["right"].sum()))
     found = [channel for violations in turns["violations"] for channel in violations]

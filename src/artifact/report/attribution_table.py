@@ -11,12 +11,12 @@ from artifact.scorer.attribution import Cause, Root
 
 _PAPERS_CELLS = "Qwen3-235B.ten enforcement cells"
 COLUMNS = (
-    Column("omissions", ("omission",)), Column("declined", ("omission_declined",)),
-    Column("wrong ref", ("omission_wrong_ref",)), Column("over-blocked", ("omission_over_blocked",)),
-    Column("corr. ref", ("correct_bookings_refused",)), Column("empty", ("over_block_empty_code",)),
+    Column("omis-\nsions", ("omission",)), Column("de-\nclined", ("omission_declined",)),
+    Column("wrong\nref", ("omission_wrong_ref",)), Column("over-\nblocked", ("omission_over_blocked",)),
+    Column("corr.\nref", ("correct_bookings_refused",)), Column("empty", ("over_block_empty_code",)),
     Column("canc.", ("over_block_cancelled_prerequisite",)), Column("rewire", ("over_block_invented_rewire",)),
-    Column("other"), Column("misrouted"), Column("status"), Column("no state"),
-    Column("defect", ("episodes_validator_flags",)), Column(r"$\neq$GT"), Column("episodes"),
+    Column("other"), Column("mis-\nrouted"), Column("wrong\nstatus"), Column("no\nstate"),
+    Column("defect", ("episodes_validator_flags",)), Column(r"$\neq$GT"), Column("epi-\nsodes"),
 )
 NOTES = (
     "Each omission counts once. Declined: told to execute, no new ref line. Wrong ref: another code, or a work order "

@@ -11,9 +11,9 @@ from artifact.report.scored import ScoredLogs
 from artifact.report.tables import Table
 
 COLUMNS = (
-    Column("strict"), Column("re-execution"), Column("superseded"), Column("premature"), Column("omission"),
-    Column("refused redo"), Column("unrequested"),
-    Column("false compl.", ("refused_bookings_read_as_completed", "refused_bookings_without_refusal_language")),
+    Column("strict"), Column("re-exe-\ncution"), Column("super-\nseded"), Column("pre-\nmature"), Column("omis-\nsion"),
+    Column("refused\nredo"), Column("unre-\nquested"),
+    Column("false\ncompl.", ("refused_bookings_read_as_completed", "refused_bookings_without_refusal_language")),
 )
 NOTES = (
     "Errors of a channel among the turns that carry its label by the realized state; unrequested executions, which "

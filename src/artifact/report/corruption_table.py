@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 from artifact.report.grid import Column, Row, Value, count, grid, interval, share
 from artifact.report.ladder import MAIN_OPTIONS
@@ -15,12 +16,13 @@ from artifact.scorer.attribution import Cause
 _RATE = "enforcement.corruption="
 EVENTS = {"spurious": "spurious done bit", "lost": "lost done bit", "dropped": "dropped edge"}
 COLUMNS = (
-    Column("strict", ("strict",)), Column("per episode", ("expected_corruptions",)), Column("spurious"),
+    Column("strict", ("strict",)), Column("per\nepisode", ("expected_corruptions",)), Column("spurious"),
     Column("lost"), Column("dropped"),
-    *(Column(f"1 {words}", (f"single_event_fatal:{words}",)) for words in EVENTS.values()),
-    Column("heeded done", ("omission_obeyed_done_directive",)),
-    Column("heeded blocked", ("omission_obeyed_blocked_directive",)),
-    Column("refused", ("omission_correct_booking_refused",)), Column("mended", ("decisions_repaired_from_receipts",)),
+    *(Column(f"1\n{kind}", (f"single_event_fatal:{words}",)) for kind, words in EVENTS.items()),
+    Column("heeded\ndone", ("omission_obeyed_done_directive",)),
+    Column("heeded\nblocked", ("omission_obeyed_blocked_directive",)),
+    Column("right\nrefused", ("omission_correct_booking_refused",)),
+    Column("mended", ("decisions_repaired_from_receipts",)),
 )
 NOTES = (
     "Corruptions are drawn anew from rate, seed and turn, and counted as the module met them. Columns with a 1: failed "
@@ -45,7 +47,7 @@ def corruption_table(scored: ScoredLogs, reported: Sequence[Reported], name: str
         File name.
     """
     rows = [Row(found.configuration, f"ε = {rate:g}", _values(found)) for rate, found in corrupted_samples(scored)]
-    theirs = [row for row in reported if row.arm.startswith(_RATE)]
+    theirs = [replace(row, arm=f"ε = {row.arm.removeprefix(_RATE)}") for row in reported if row.arm.startswith(_RATE)]
     return grid(name, COLUMNS, rows, theirs, tables=("Table 12", "prose"), notes=NOTES, label_head="Rate",
                 source="from the frames of corruptions, omissions and episodes of artifact.scorer.score_frames")
 

@@ -47,7 +47,7 @@ class Column:
     Parameters
     ----------
     head : str
-        Its heading in TeX.
+        Its heading in TeX; a line break starts a second line.
     metrics : tuple of str
         Metrics of ``data/reported.csv`` whose values stand in it.
     arm : str
@@ -75,7 +75,7 @@ def share(name: str, k: int, n: int, digits: int = 3) -> Value:
     """A share k of n with its counts; ``--`` where nothing could be counted."""
     if not n:
         return Value(ABSENT, {f"{name}_k": k, f"{name}_n": n})
-    return Value(f"{k / n:.{digits}f}", {f"{name}_k": k, f"{name}_n": n, f"{name}_rate": k / n}, f"{k}/{n}")
+    return Value(f"{k / n:.{digits}f}", {f"{name}_k": k, f"{name}_n": n, f"{name}_rate": k / n}, f"({k}/{n})")
 
 
 def interval(name: str, value: Proportion, digits: int = 2) -> Value:
@@ -139,10 +139,17 @@ def grid(
             lines += [(spanning(escape(cell), width),)] if any(arms) else []
             lines += [(rf"\quad {escape(arm)}" if arm else escape(cell), *values) for arm, values in arms.items()]
         blocks.append(Block("Reported by the original paper, on its own models and serving", tuple(lines)))
-    tex = booktabs("@{}l" + "r" * len(columns) + "@{}", [(label_head, *(column.head for column in columns))], blocks,
-                   notes=notes, source=f"{source}; reported values: data/reported.csv")
+    tex = booktabs("@{}l" + "r" * len(columns) + "@{}", _heads(label_head, columns), blocks, notes=notes,
+                   source=f"{source}; reported values: data/reported.csv")
     unmeasured = [{"row": label, "measured": None} for label in planned] if not measured else []
     return Table(name, tex, (*_records(measured), *unmeasured))
+
+
+def _heads(label: str, columns: Sequence[Column]) -> list[tuple[str, ...]]:
+    """Header lines, the last line of every heading on the same level."""
+    heads = [label.split("\n"), *(column.head.split("\n") for column in columns)]
+    depth = max(map(len, heads))
+    return [tuple(([""] * (depth - len(head)) + head)[level] for head in heads) for level in range(depth)]
 
 
 def _line(row: Row, width: int) -> tuple[str, ...]:
@@ -189,6 +196,7 @@ def _cell_words(row: Reported) -> str:
     grid_cell, _, rest = row.cell.partition("think.")
     conditions = row.conditions or (replace(row, cell=f"{grid_cell}think").conditions if rest else None)
     if conditions is None:
-        return row.cell
+        model, _, which = row.cell.rpartition(".")
+        return f"{model}, {which}" if model and " " in which else row.cell
     brief = f", {conditions.brief} brief" if conditions.brief != "unstated" else ""
     return f"{row.model}, {setting(conditions)}{brief}" + (f", {rest.replace('_', ' ')}" if rest else "")

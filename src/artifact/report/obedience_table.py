@@ -11,10 +11,11 @@ from artifact.report.statistics import proportion
 from artifact.report.tables import Table
 
 COLUMNS = (
-    Column("blocked"), Column("cancelled"), Column("done"), Column("all traps", ("obedience",)), Column("episodes"),
+    Column("blocked"), Column("cancelled"), Column("done"), Column("all traps", ("obedience",)),
+    Column("obedient\nepisodes"),
     Column("matcher", ("matcher_agreement", "matcher_agreement_min", "matcher_agreement_max")),
-    Column("redo precision", ("redo_flag_precision",)),
-    Column("redo recall", ("redo_flag_recall", "redo_flag_recall_min")),
+    Column("redo\nprecision", ("redo_flag_precision",)),
+    Column("redo\nrecall", ("redo_flag_recall", "redo_flag_recall_min")),
 )
 NOTES = (
     r"Directives that forbid, as issued, and how many of them the agent heeded (no execution of the named step on that "

@@ -12,10 +12,11 @@ from artifact.report.tables import Table
 
 COLUMNS = (
     Column("$n$"), Column("prompt"), Column("cached"), Column("compl."), Column("total"),
-    Column(r"$\times$ raw", ("agent_tokens_ratio_to_raw", "agent_tokens_ratio_to_raw_min",
+    Column("$\\times$\nraw", ("agent_tokens_ratio_to_raw", "agent_tokens_ratio_to_raw_min",
                              "agent_tokens_ratio_to_raw_max")),
-    Column("calls", ("matcher_calls_per_episode",)), Column("tokens", ("matcher_kilotokens_per_episode_max",)),
-    Column(r"$\times$ raw", ("tokens_ratio_to_raw_with_helpers_max",)), Column("refused", ("refused_bookings",)),
+    Column("helper\ncalls", ("matcher_calls_per_episode",)),
+    Column("helper\ntokens", ("matcher_kilotokens_per_episode_max",)),
+    Column("$\\times$\nraw", ("tokens_ratio_to_raw_with_helpers_max",)), Column("refused", ("refused_bookings",)),
     Column("seconds", ("seconds_per_episode",)),
 )
 NOTES = (

@@ -11,6 +11,7 @@ _ESCAPES = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
     "|": r"\textbar{}", '"': r"\textquotedbl{}", "§": r"\S{}", "¶": r"\P{}", "→": r"$\rightarrow$", "ρ": r"$\rho$",
+    "ε": r"$\varepsilon$",
     "≥": r"$\geq$", "≤": r"$\leq$", "–": "--", "—": "---", "’": "'", "…": r"\ldots{}", "×": r"$\times$", "−": "$-$",
 }
 _DIGITS = ("Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")

@@ -16,10 +16,10 @@ from artifact.report.tables import Table
 _HYBRID = "enforcement.validator_fallback"
 COLUMNS = (
     Column("episodes"), Column("flagged", ("episodes_validator_flags",), "enforcement"),
-    Column("refused right", ("correct_bookings_refused",), "enforcement"), Column("in flagged"),
-    Column("mended"), Column("pairs"), Column("enforced", ("strict_count",), "enforcement"),
-    Column("hybrid", ("strict_count",), _HYBRID), Column("omissions", ("omission",), "enforcement"),
-    Column("hybrid", ("omission",), _HYBRID),
+    Column("refused\nright", ("correct_bookings_refused",), "enforcement"), Column("in\nflagged"),
+    Column("mended"), Column("pairs"), Column("strict,\nenforced", ("strict_count",), "enforcement"),
+    Column("strict,\nhybrid", ("strict_count",), _HYBRID), Column("omissions,\nenforced", ("omission",), "enforcement"),
+    Column("omissions,\nhybrid", ("omission",), _HYBRID),
 )
 NOTES = (
     "Refused right: right bookings of owed steps that the gate refused, in all and in flagged episodes; mended: "
