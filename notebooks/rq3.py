@@ -55,7 +55,7 @@ from artifact.report.scored import log_sources
 from artifact.report.sentences import measured_sentence
 from artifact.report.style import save
 from artifact.report.validator_gate import validator_gate_table
-from artifact.report.variant_studies import ASKING, HEALING, NOTICE, SPOOFING, WORDING
+from artifact.report.variant_studies import ASKING, FILLERS, HEALING, NOTICE, SPOOFING, WORDING
 
 if live:
     run_live(
@@ -118,10 +118,11 @@ corruption.frame()
 # %% [markdown]
 # ## Both gates' bound: the matcher
 #
-# Other words for the same requests, requests that name two steps, and forged lines in the user's own text.
+# Other words for the same requests, requests that name two steps, forged lines in the user's own text, and fillers with
+# something to book.
 
 # %%
-for variants in (WORDING, SPOOFING):
+for variants in (WORDING, SPOOFING, FILLERS):
     table = variants.build(scored, reported)
     table.write()
     display(table.frame())

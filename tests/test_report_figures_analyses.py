@@ -1,4 +1,4 @@
-"""Figures of the analyses: the same bytes on each run, intervals on what was measured, and no point where nothing was."""
+"""Figures of the analyses: the same bytes on each run, intervals on what was measured, and no point without a trial."""
 
 from pathlib import Path
 

@@ -47,7 +47,7 @@ def corruption_effect(scored: ScoredLogs, reported: Sequence[Reported]) -> Figur
                 axis.text(0.98, 0.93, "measured here: not run", ha="right", va="center", color=MUTED, fontsize=7,
                           transform=axis.transAxes)
         _label(left, right)
-        left.legend(loc="lower left", fontsize=6.3)
+        figure.legend(*left.get_legend_handles_labels(), loc="lower center", bbox_to_anchor=(0.5, 0.98), ncols=2)
     return figure
 
 

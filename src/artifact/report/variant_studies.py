@@ -5,10 +5,12 @@ from artifact.report.grid import Column
 from artifact.report.ladder import BRIEFS, RUNGS
 from artifact.report.variant_table import VariantTable
 from artifact.report.variants import Variant
+from artifact.taskstate import CANONICAL
 
 GATES = ("directive", "enforcement")
 RATES = (0.001, 0.003, 0.01)
-AMBIGUOUS, HELD_OUT = "ambiguous=0.15", "held_out"
+ROTATED, HELD_OUT, AMBIGUOUS = "rotated", "held_out", "ambiguous=0.15"
+BOTH = f"{HELD_OUT},{AMBIGUOUS}"  # "adds" in the caption of the paper's Table 4: on top of the held-out phrasings
 _HAZARD = (Column("hazard"), measure.fresh_order_hazard)
 _MATCHER = (Column("matcher", ("matcher_agreement", "matcher_agreement_min", "matcher_agreement_max")),
             measure.matcher_agreement)
@@ -37,9 +39,14 @@ WORDING = VariantTable(
     "wording",
     tuple(variant for arm in RUNGS for variant in (
         Variant(f"{arm}, canonical", arm, is_reference=True),
-        Variant(f"{arm}, rotated", arm, against=f"{arm}, canonical", schedule="rotated"),
+        Variant(f"{arm}, rotated", arm, against=f"{arm}, canonical", schedule=ROTATED, is_optional=True),
+        Variant(f"{arm}, original brief", arm, brief=BRIEFS[1], is_reference=True, is_optional=True),
+        # The paper rotates under the original brief, on both ends of the ladder.
+        Variant(f"{arm}, original brief, rotated", arm, against=f"{arm}, original brief", schedule=ROTATED,
+                brief=BRIEFS[1], is_optional=arm not in (RUNGS[0], RUNGS[-1])),
         Variant(f"{arm}, held out", arm, against=f"{arm}, canonical", schedule=HELD_OUT),
-        Variant(f"{arm}, ambiguous", arm, against=f"{arm}, canonical", schedule=AMBIGUOUS))),
+        Variant(f"{arm}, ambiguous", arm, against=f"{arm}, canonical", schedule=AMBIGUOUS, is_optional=True),
+        Variant(f"{arm}, held out, ambiguous", arm, against=f"{arm}, canonical", schedule=BOTH))),
     (_MATCHER, (Column("other named"), measure.omissions_naming_another), _BOOKED), ("Table 4",), RUNGS,
     "Rotated: another of a step's own paraphrases. Held out: asks, premature and redo wordings rewritten by a model "
     "that is not under test. Ambiguous: probes that name two eligible steps come on top, and nothing is to be booked "
@@ -78,7 +85,7 @@ LEDGER = VariantTable(
     "ledger",
     (_reference("raw"), _reference("checklist"), _reference("directive"),
      Variant("self-ledger", "ledger", {}, "directive"),
-     Variant("self-ledger, replace", "ledger", {"mode": "replace"}, "directive")),
+     Variant("self-ledger, replace", "ledger", {"mode": "replace"}, "directive", is_optional=True)),
     (_RE_EXECUTIONS, _OMISSIONS, (Column("ledger right"), measure.ledger_accuracy)), ("prose", "Table 16"),
     ("self_ledger",),
     "The agent keeps its own ledger, which is shown to it in the checklist's place; nothing verifies it. Ledger right: "
@@ -86,11 +93,13 @@ LEDGER = VariantTable(
 
 ASKING = VariantTable(
     "asking",
-    tuple(variant for schedule, words in ((HELD_OUT, "held out"), (AMBIGUOUS, "ambiguous")) for arm in GATES
+    tuple(variant for schedule, words in ((CANONICAL, "canonical"), (HELD_OUT, "held out"), (AMBIGUOUS, "ambiguous"),
+                                          (BOTH, "held out, ambiguous")) for arm in GATES
           for variant in (
-              Variant(f"{arm}, {words}", arm, schedule=schedule),
+              Variant(f"{arm}, {words}", arm, schedule=schedule, is_reference=True,
+                      is_optional=schedule == AMBIGUOUS),
               Variant(f"{arm} that asks, {words}", arm, {"unresolved": "ask", "named": True}, f"{arm}, {words}",
-                      schedule))),
+                      schedule, is_optional=schedule == AMBIGUOUS))),
     (_MATCHER, _BOOKED, _UNREQUESTED, _OMISSIONS), (), (),
     "A gate that asks which step is meant when none or two are named, admits nothing then, and names the step that it "
     "resolved in words, against the paper's gate on the same schedule.")
@@ -99,18 +108,27 @@ HEALING = VariantTable(
     "healing",
     (_reference("enforcement"), Variant("enforcement that heals", "enforcement", {"heal": True}, "enforcement"),
      *(variant for rate in RATES for variant in (
-         Variant(f"ε = {rate:g}", "enforcement", {"corruption": rate}),
+         Variant(f"ε = {rate:g}", "enforcement", {"corruption": rate}, is_reference=True),
          Variant(f"ε = {rate:g}, heals", "enforcement", {"corruption": rate, "heal": True}, f"ε = {rate:g}")))),
     (_OMISSIONS, _REFUSED), (), (),
     "A gate that compiles a flagged state once more, enforces nothing if it is flagged still, and rebuilds its done "
     "bits from the receipt log before it decides, against the paper's gate under the same corruption.")
 
+_REQUEST_BOUND = {"policy": "request"}
 SPOOFING = VariantTable(
     "spoofing",
-    tuple(variant for arm in (*RUNGS, "ledger") for variant in (
-        Variant(arm, arm, is_reference=arm in RUNGS),
-        Variant(f"{arm}, spoofed", arm, against=arm, schedule="spoofed"))),
+    (*(variant for arm in (*RUNGS[:2], "ledger", *RUNGS[2:]) for variant in (
+        _reference(arm), Variant(f"{arm}, spoofed", arm, against=arm, schedule="spoofed"))),
+     Variant("request-bound", "enforcement", _REQUEST_BOUND, is_reference=True, is_optional=True),
+     Variant("request-bound, spoofed", "enforcement", _REQUEST_BOUND, "enforcement, spoofed", "spoofed")),
     (_RE_EXECUTIONS, _UNREQUESTED, _OMISSIONS, _REFUSED), (), (),
     "The user's own text carries forged lines in the voice of the module, and forged ref lines.")
 
-ALL = (BRIEF_CONTROL, WORDING, SURFACES, NOTICE, DOMAIN, LEDGER, ASKING, HEALING, SPOOFING)
+FILLERS = VariantTable(
+    "ordered_fillers",
+    tuple(variant for arm in RUNGS for variant in (
+        _reference(arm), Variant(f"{arm}, ordered fillers", arm, against=arm, schedule="ordered_fillers"))),
+    (_UNREQUESTED, _REFUSED), (), (),
+    "Fillers carry a work order of their own, so that there is something to book on them.")
+
+ALL = (BRIEF_CONTROL, WORDING, SURFACES, NOTICE, DOMAIN, LEDGER, ASKING, HEALING, SPOOFING, FILLERS)

@@ -57,12 +57,14 @@ class VariantTable:
         contrasts = _contrasts(found, self.variants)
         rows = [Row(comparison.configuration, variant.label,
                     self._values(comparison, variant, contrasts.get((index, variant.label))))
-                for index, comparison in enumerate(found) for variant in self.variants]
+                for index, comparison in enumerate(found) for variant in self.variants
+                if variant.label in comparison.samples or not variant.is_optional]
         theirs = [row for row in reported if row.table in self.tables and self._is_shown(row)]
         columns = (*_COMMON, *(column for column, _ in self.extra))
         return grid(self.name, columns, rows, theirs, tables=self.tables, notes=(self.note, _FAMILY),
                     source="from artifact.scorer.episode_frame and turn_frame", label_head="Arm",
-                    planned=tuple(variant.label for variant in self.variants if not variant.is_reference))
+                    planned=tuple(variant.label for variant in self.variants
+                                  if not (variant.is_reference or variant.is_optional)))
 
     def _is_shown(self, row: Reported) -> bool:
         first = re.split(",|->", row.arm)[0]

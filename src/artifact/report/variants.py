@@ -36,7 +36,9 @@ class Variant:
     schedule, brief, domain : str
         What it ran on. A held-out schedule matches whoever wrote its phrasings.
     is_reference : bool
-        Whether it is a rung of the ladder, there to be compared with, whose logs alone make no table.
+        Whether it is there to be compared with: its logs alone make no table.
+    is_optional : bool
+        Whether its row is left out, and doesn't read "not run", where there are no logs of it.
     """
 
     label: str
@@ -47,6 +49,7 @@ class Variant:
     brief: str = BRIEFS[0]
     domain: str = PROCUREMENT
     is_reference: bool = False
+    is_optional: bool = False
 
     def holds(self, found: Sample) -> bool:
         """Whether a sample is one of it."""
