@@ -108,7 +108,7 @@ def test_a_script_may_not_drift_from_its_notebook_unseen(tmp_path: Path) -> None
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A checkout without logs for the notebook's kernel, so that a test writes nothing into this one."""
     (tmp_path / "data").mkdir()
-    for file in (paths.REPORTED, paths.DATA / "claims.toml"):
+    for file in (paths.REPORTED, paths.DATA / "claims.toml", paths.DATA / "systems.toml"):
         shutil.copy(file, tmp_path / "data")
     for variable in ("ARTIFACT_ROOT", "ARTIFACT_OUTPUT"):
         monkeypatch.setenv(variable, str(tmp_path))
