@@ -28,8 +28,8 @@ _REDO = re.compile(r"\b(?:again|once more|redo|re-do|repeat|second time|another 
 # So would one that reports the work make an ask a remark. Small models write such ones.
 _FINISHED = re.compile(
     r"\b(?:has|have|had) (?:\w+ )?been\b|\bas you have\b|\bwill be\b|\bI (?:will|can)\b"
-    r"|\bis (?:now |already |being )?(?:complete|completed|compiled|concluded|done|finished|filled|held|on|ready|released"
-    r"|run|running|signed|under)\b", re.IGNORECASE)
+    r"|\bis (?:now |already |being )?(?:complete|completed|compiled|concluded|done|finished|filled|held|on|ready"
+    r"|released|run|running|signed|under)\b", re.IGNORECASE)
 _SHOWN_HASH = 8
 
 
