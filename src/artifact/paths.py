@@ -31,4 +31,5 @@ TABLES = OUTPUT / "paper" / "tables"
 NUMBERS = OUTPUT / "paper" / "numbers"
 
 PROMPTS = PACKAGE / "prompts"
+STUDIES = PACKAGE / "studies.toml"
 DOMAINS = PACKAGE / "generator" / "domains"

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 import artifact
-from artifact.cli import inspecting, models, paraphrasing, release, reporting, running
+from artifact.cli import inspecting, models, paraphrasing, release, reporting, running, studying
 from artifact.errors import ArtifactError
 
 
@@ -21,7 +21,7 @@ def build_parser() -> argparse.ArgumentParser:
                                                   "Run the ladder, score it, rebuild every table and figure.")
     parser.add_argument("--version", action="version", version=f"artifact {artifact.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
-    for family in (running, paraphrasing, inspecting, reporting, models, release):
+    for family in (running, studying, paraphrasing, inspecting, reporting, models, release):
         family.add_commands(commands)
     return parser
 

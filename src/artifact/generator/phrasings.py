@@ -30,6 +30,8 @@ _FINISHED = re.compile(
     r"\b(?:has|have|had) (?:\w+ )?been\b|\bas you have\b|\bwill be\b|\bI (?:will|can)\b"
     r"|\bis (?:now |already |being )?(?:complete|completed|compiled|concluded|done|finished|filled|held|on|ready"
     r"|released|run|running|signed|under)\b", re.IGNORECASE)
+# But for one that goes on to ask: "make sure that it is done", "the scanner has been set up, so go ahead".
+_WANTED = re.compile(r"\b(?:sure|ensure|certain|see that|check|confirm|please|could you|go ahead)\b", re.IGNORECASE)
 _SHOWN_HASH = 8
 
 
@@ -115,7 +117,7 @@ def fault(text: str, step: Template, domain: Domain, taken: Iterable[str]) -> st
         return f"it says {step.noun!r} twice"
     if _REDO.search(text):
         return "it orders a redo"
-    if _FINISHED.search(text):
+    if _FINISHED.search(text) and not _WANTED.search(text):
         return "it tells of work instead of asking for it"
     if not text.isprintable() or re.search(r"#W|RC-|[\[\]{}]", text) or text != text.strip():
         return "it is not one plain line"

@@ -141,6 +141,11 @@ def log_files(paths: Iterable[Path]) -> list[Path]:
     return list(found.values())
 
 
+def log_lines(path: Path) -> Iterator[bytes]:
+    """The lines of a log file, packed or not, unread."""
+    return _lines(path, _unpacked_chunks(path) if path.name.endswith(PACKED) else _file_chunks(path))
+
+
 def _by_seed(path: Path) -> tuple[tuple[str, ...], int, str]:
     """Sort key: folders by name, the files of a folder by seed where their name is one."""
     return path.parent.parts, int(path.stem) if path.stem.isdecimal() else -1, path.name

@@ -95,17 +95,23 @@ async def run_study_async(plan: StudyPlan, *, runs: Path = paths.RUNS, concurren
     async with contextlib.AsyncExitStack() as stack:
         stack.enter_context(study_lock(folder))
         if model is None:
-            model = await open_model(plan.model, regime=plan.regime, slots=concurrency, threads=threads)
-            stack.push_async_callback(model.close)
-        if state_model is None:
-            state_model = model
-            if plan.state_model not in (None, plan.model):
-                state_model = await open_model(plan.state_model, regime=plan.regime, slots=concurrency,
-                                               threads=threads)
-                stack.push_async_callback(state_model.close)
+            model, state_model = await open_models(stack, plan, concurrency=concurrency, threads=threads)
+        state_model = state_model or model
         study = _Study(plan, folder, model, state_model, durable)
         episodes = list(plan.episodes(model.name, state_model.name))
         return await study.run(episodes, concurrency, progress or Progress.silent())
+
+
+async def open_models(stack: contextlib.AsyncExitStack, plan: StudyPlan, *, concurrency: int,
+                      threads: int | None) -> tuple[ChatModel, ChatModel]:
+    """Open the agent of a plan and who compiles and matches, to be closed with the stack."""
+    model = await open_model(plan.model, regime=plan.regime, slots=concurrency, threads=threads)
+    stack.push_async_callback(model.close)
+    if plan.state_model in (None, plan.model):
+        return model, model
+    state_model = await open_model(plan.state_model, regime=plan.regime, slots=concurrency, threads=threads)
+    stack.push_async_callback(state_model.close)
+    return model, state_model
 
 
 def run_study(plan: StudyPlan, *, runs: Path = paths.RUNS, concurrency: int = 1, durable: bool = True,

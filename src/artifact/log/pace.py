@@ -1,0 +1,74 @@
+"""How long turns took: from the first and the last line of each episode log, without reading what lies between."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from artifact.log.reader import PACKED, UNPACKED, log_lines
+from artifact.log.records import EndReason
+from artifact.log.writer import TRANSIENT_ENDS
+
+_HEADER = b'"record":"episode"}'
+_END = b'"record":"end"}'
+_TAIL = 4096
+
+
+@dataclass(frozen=True)
+class Pace:
+    """What one completed episode took.
+
+    Parameters
+    ----------
+    model, state_model, arm : str
+        Who answered, and in which arm.
+    size : int
+        S.
+    turns : int
+        Turns answered.
+    seconds : float
+        Wall time.
+    """
+
+    model: str
+    state_model: str
+    arm: str
+    size: int
+    turns: int
+    seconds: float
+
+
+def paces(folder: Path) -> Iterator[Pace]:
+    """The pace of every completed episode in a folder of runs or of released logs; none where there is no folder."""
+    for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
+        if path.name.endswith((PACKED, UNPACKED)):
+            yield from _paces(log_lines(path))
+
+
+def _paces(lines: Iterable[bytes]) -> Iterator[Pace]:
+    cell: dict[str, Any] = {}
+    arm = ""
+    for line in lines:
+        if line.endswith(_HEADER):
+            header = orjson.loads(line)
+            cell, arm = header["cell"], header["arm"]["name"]
+        elif line.endswith(_END) and cell:
+            end = orjson.loads(line)
+            if end["reason"] == EndReason.COMPLETED and end["turns"]:
+                yield Pace(cell["model"], cell["state_model"], arm, cell["size"], end["turns"], end["seconds"])
+
+
+def has_ended(path: Path) -> bool:
+    """Whether an unpacked log is finished for good: it ended, and not for want of an answer."""
+    try:
+        with path.open("rb") as file:
+            file.seek(0, 2)
+            file.seek(max(0, file.tell() - _TAIL))
+            last = file.read().rstrip(b"\n").rpartition(b"\n")[2]
+    except FileNotFoundError:
+        return False
+    if not last.endswith(_END):
+        return False
+    return orjson.loads(last)["reason"] not in TRANSIENT_ENDS
