@@ -5,6 +5,7 @@ import pytest
 from artifact.arms import ArmOptions, ArmSpec
 from artifact.errors import RequestError
 from artifact.log import iter_logs
+from artifact.log.pace import Pace, has_ended
 from artifact.runner import run_study
 from artifact.runner.outlook import PaceBook, outlook
 from artifact.runner.studies import Agents, Overrides, named_studies, plans_of
@@ -228,3 +229,27 @@ def test_the_cache_of_another_writer_is_taken_for_each_model_and_stands_in_the_c
     own = plans_of("wording", Agents("qwen2.5-coder-1.5b", own_phrasings=True),
                    overrides=Overrides(schedule=ScheduleVariant.parse("held_out=qwen2.5-coder-1.5b")))[0]
     assert own.cells("qwen2.5-coder-1.5b", "qwen2.5-coder-1.5b")[0].schedule.startswith("held_out=qwen2.5-coder-1.5b@")
+
+
+def test_a_log_that_is_cut_or_broken_off_is_still_to_be_finished(tmp_path):
+    (plan,) = plans_of("one_step", Agents("scripted:always-book"), smoke=True)
+    run_study(plan, runs=tmp_path, durable=False)
+    log = next(tmp_path.rglob("raw/100.jsonl"))
+    whole = log.read_bytes()
+    assert has_ended(log)
+    timed_out = whole.replace(b'"reason":"completed"', b'"reason":"timeout"')
+    for cut in (whole[:-1], whole[:-40], whole[:-500], b"", timed_out):
+        log.write_bytes(cut)
+        assert has_ended(log) is (cut == whole[:-1])
+    assert not has_ended(tmp_path / "nowhere.jsonl")
+
+
+def test_the_pace_is_that_of_the_most_alike_episodes(tmp_path):
+    plan = next(plans_of("ladder", Agents("m"))[0].episodes("m", "m"))
+    assert (plan.arm.name, plan.cell.size) == ("raw", 5)
+    other = Pace("m", "m", "enforcement", 5, 44, 440.0)
+    assert PaceBook([Pace("n", "n", "raw", 5, 44, 44.0)]).seconds_per_turn(plan) is None
+    assert PaceBook([other]).seconds_per_turn(plan) == 10
+    assert PaceBook([other, Pace("m", "m", "raw", 10, 44, 88.0)]).seconds_per_turn(plan) == 2
+    assert PaceBook([other, Pace("m", "m", "raw", 10, 44, 88.0), Pace("m", "m", "raw", 5, 44, 44.0)]
+                    ).seconds_per_turn(plan) == 1
