@@ -1,32 +1,11 @@
 """What an arm is: how task state reaches the agent, and nothing else about a conversation (DESIGN §5.2)."""
 
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, Protocol
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
 
 from artifact.arms.prompts import PromptSet
-from artifact.log.records import ArmIdentity, Booking, CompileRecord, DirectiveIssued, MatchRecord
-
-
-@dataclass(frozen=True)
-class ArmOptions:
-    """Options of an arm: frozen, and part of the cell's identity.
-
-    Parameters
-    ----------
-    state : str
-        ``"compiled"`` by a model, or ``"oracle"``: the generator's own graph and revision.
-    matcher : str
-        ``"model"``, or ``"oracle"``: the scripted step and redo flag.
-    match_every_turn : bool
-        Run the matcher on filler and revision turns too, instead of passing them by.
-    corruption : float
-        Rate per step and turn at which done bits flip and prerequisites drop in the module's state.
-    """
-
-    state: Literal["compiled", "oracle"] = "compiled"
-    matcher: Literal["model", "oracle"] = "model"
-    match_every_turn: bool = False
-    corruption: float = 0.0
+from artifact.log.options import ArmOptions
+from artifact.log.records import Booking, CompileRecord, DirectiveIssued, MatchRecord
 
 
 @dataclass(frozen=True)
@@ -108,9 +87,18 @@ class Opening:
 
 
 class Arm(Protocol):
-    """A coupling: four moments of a conversation."""
+    """A coupling: four moments of a conversation.
 
-    name: str
+    Parameters
+    ----------
+    options : ArmOptions
+        Those that the arm `takes`; the others are at their defaults.
+    """
+
+    name: ClassVar[str]
+    takes: ClassVar[tuple[str, ...]]
+
+    def __init__(self, options: ArmOptions) -> None: ...
 
     async def open(self, opening: Opening) -> None:
         """Before the first turn: compile, if the arm owns state."""
@@ -127,18 +115,3 @@ class Arm(Protocol):
     async def revise(self, message: str) -> None:
         """A change of plan, as the agent sees it, before that turn is composed."""
         ...
-
-
-@dataclass(frozen=True)
-class ArmSpec:
-    """An arm by name with its options: what a command line or a notebook asks for."""
-
-    name: str
-    options: ArmOptions = field(default_factory=ArmOptions)
-
-    @property
-    def identity(self) -> ArmIdentity:
-        """Name and the options that differ from the defaults, as they stand in logs."""
-        default = asdict(ArmOptions())
-        chosen: dict[str, Any] = {key: value for key, value in asdict(self.options).items() if value != default[key]}
-        return ArmIdentity(self.name, chosen)

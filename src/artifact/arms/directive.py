@@ -1,7 +1,10 @@
 """Directive gate: one line a turn says what the state implies; the agent is free to disobey (§3.3)."""
 
-from artifact.arms.base import ArmOptions, Opening, Outgoing, Request
+from typing import ClassVar
+
+from artifact.arms.base import Opening, Outgoing, Request
 from artifact.gate import DirectiveKind, Gate
+from artifact.log.options import ArmOptions
 from artifact.log.records import Booking, DirectiveIssued
 from artifact.taskstate import Corruption, RefLine, parse_bookings
 
@@ -17,7 +20,9 @@ class Directive:
         Where state and matches come from, and how they are disturbed.
     """
 
-    name = "directive"
+    name: ClassVar[str] = "directive"
+    takes: ClassVar[tuple[str, ...]] = ("state", "matcher", "match_every_turn", "corruption", "role", "unresolved",
+                                        "named", "heal")
 
     def __init__(self, options: ArmOptions) -> None:
         self._options = options

@@ -4,8 +4,11 @@ Invariant: no second and no cancelled execution is ever committed, whatever the 
 one that the state can see.
 """
 
-from artifact.arms.base import ArmOptions, Outgoing, Request
+from typing import ClassVar
+
+from artifact.arms.base import Outgoing, Request
 from artifact.arms.directive import Directive
+from artifact.log.options import ArmOptions
 from artifact.log.records import Booking
 from artifact.taskstate import RefLine
 
@@ -22,7 +25,8 @@ class Enforcement(Directive):
         As for `Directive`.
     """
 
-    name = "enforcement"
+    name: ClassVar[str] = "enforcement"
+    takes: ClassVar[tuple[str, ...]] = (*Directive.takes, "policy", "notice")
 
     def __init__(self, options: ArmOptions) -> None:
         super().__init__(options)

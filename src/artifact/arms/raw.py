@@ -1,6 +1,9 @@
 """Raw transcript: task state lives only in the text that the agent re-reads (§3.3)."""
 
+from typing import ClassVar
+
 from artifact.arms.base import Opening, Outgoing, Request
+from artifact.log.options import ArmOptions
 from artifact.log.records import Booking
 from artifact.taskstate import parse_bookings
 
@@ -8,7 +11,11 @@ from artifact.taskstate import parse_bookings
 class Raw:
     """The uncoupled rung: nothing is added, every booking is entered."""
 
-    name = "raw"
+    name: ClassVar[str] = "raw"
+    takes: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, options: ArmOptions) -> None:
+        """Take no option."""
 
     async def open(self, opening: Opening) -> None:
         """Own nothing."""

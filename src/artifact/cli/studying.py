@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from artifact import paths
-from artifact.arms import RUNGS, ArmOptions, parse_arms
+from artifact.arms import ARMS, RUNGS, ArmOptions, parse_arms
 from artifact.errors import RequestError
 from artifact.generator import domain_names
 from artifact.runner import RunSummary, StudyPlan, parse_seeds
@@ -25,7 +25,8 @@ def add_commands(commands: argparse._SubParsersAction) -> None:  # type: ignore[
     run.add_argument("--model", required=True, help="name in data/models.toml, scripted:POLICY, or URL#MODEL")
     run.add_argument("--state-model", help="who compiles and matches (default: the agent's own model)")
     run.add_argument("--smoke", action="store_true", help="a named study at the size of a try, as NAME_smoke")
-    run.add_argument("--arms", help=f"e.g. raw,enforcement:notice=same_turn (default: {','.join(RUNGS)})")
+    run.add_argument("--arms", help=f"of {', '.join(ARMS)}, with options as in enforcement:notice=same_turn,heal=true "
+                                    f"(default: {','.join(RUNGS)})")
     run.add_argument("--sizes", help="steps S, e.g. 5,10,15 (default 10)")
     run.add_argument("--densities", help="densities of extra prerequisites, e.g. 0.15,0.3 (default 0.15)")
     run.add_argument("--seeds", help="e.g. 100:228, end excluded (default), or 100,105")

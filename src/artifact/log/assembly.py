@@ -7,6 +7,7 @@ schedule, in order, and the bookings are those that the replies contain.
 from dataclasses import dataclass
 
 from artifact.errors import RequestError
+from artifact.log.options import options_in
 from artifact.log.records import (
     CompileRecord,
     EndReason,
@@ -188,6 +189,7 @@ def _agrees(record: TurnRecord, planned: ScriptedTurn) -> bool:
 
 
 def _check_header(header: EpisodeRecord) -> None:
+    options_in(header.arm.options)
     episode = header.episode
     if episode.seed != header.seed or episode.size != header.cell.size or episode.domain != header.cell.domain:
         raise EditedLog("the episode record holds an episode of another seed, size or domain than it names; the log "

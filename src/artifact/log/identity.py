@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from artifact.log.options import value_text
 from artifact.taskstate import CANONICAL, Brief
 
 
@@ -61,6 +62,12 @@ class ArmIdentity:
     def canonical_options(self) -> str:
         """The options as JSON with sorted keys and no spaces: equal options, equal text."""
         return json.dumps(self.options, sort_keys=True, separators=(",", ":"))
+
+    @property
+    def text(self) -> str:
+        """The arm as a person names it, e.g. ``enforcement:notice=same_turn``."""
+        options = ",".join(f"{name}={value_text(value)}" for name, value in sorted(self.options.items()))
+        return f"{self.name}:{options}" if options else self.name
 
     @property
     def slug(self) -> str:

@@ -5,14 +5,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from artifact.arms import load_prompts
+from artifact.arms import ARMS, load_prompts
 from artifact.generator import TURNS, trap_budget
 from artifact.generator.shape import SMALLEST_REVISED
 from artifact.log.pace import Pace, has_ended
 from artifact.runner.plan import EpisodePlan, StudyPlan
 from artifact.taskstate import ScheduleVariant
 
-_GATES = ("directive", "enforcement")
 # A revision asked for in parts: which step is cancelled, and for one or two steps what they require still.
 _REVISION_PARTS = 3
 
@@ -100,10 +99,11 @@ def _calls(episode: EpisodePlan) -> int:
     cell, options = episode.cell, episode.arm.options
     compiles = matches = 0
     asking = load_prompts(cell.prompts).asking
-    if episode.arm.name in _GATES and options.state == "compiled":
+    is_gate = "state" in ARMS[episode.arm.name].takes
+    if is_gate and options.state == "compiled":
         compiles = (1 if asking.compile == "plan" else cell.size) + (1 if asking.revise == "whole" else _REVISION_PARTS)
     asks = cell.size - (cell.size >= SMALLEST_REVISED)
-    if (episode.arm.name in _GATES or getattr(options, "matched_line", False)) and options.matcher == "model":
+    if (is_gate or options.matched_line) and options.matcher == "model":
         probes = ScheduleVariant.parse(cell.schedule).ambiguous * asks
         turns = TURNS if options.match_every_turn else asks + sum(trap_budget(cell.size).values()) + probes
         matches = round(turns * (1 if asking.match == "joint" else 2))

@@ -1,0 +1,11 @@
+"""The arms by name. An arm of one's own is a class that keeps the protocol `Arm`, entered here."""
+
+from artifact.arms.base import Arm
+from artifact.arms.checklist import Checklist
+from artifact.arms.directive import Directive
+from artifact.arms.enforcement import Enforcement
+from artifact.arms.raw import Raw
+
+ARMS: dict[str, type[Arm]] = {arm.name: arm for arm in (Raw, Checklist, Directive, Enforcement)}
+# The ladder of §3.3, weakest coupling first.
+RUNGS = ("raw", "checklist", "directive", "enforcement")
