@@ -1,5 +1,6 @@
 """Hand-made episodes, and logs of what a given agent would write in them: the arrangement of the scorer's tests."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -21,6 +22,7 @@ from artifact.log import (
     Usage,
     read_episode,
 )
+from artifact.log.seal import Seal
 from artifact.taskstate import (
     NOT_A_REQUEST,
     Brief,
@@ -191,17 +193,26 @@ def with_turn(log: EpisodeLog, number: int, **changes: object) -> EpisodeLog:
     return replace(log, turns=tuple(turns))
 
 
-def timeless(folder: Path) -> dict[str, list]:
-    """Every log under a folder without what may differ between two runs."""
+def edit(path: Path, old: bytes, new: bytes, count: int = -1) -> None:
+    """Change a log as its writer would have written it: the checksums are made anew."""
+    seal = Seal()
+    changed = path.read_bytes().replace(old, new, count)
+    path.write_bytes(b"".join(seal.close(re.sub(rb',"sum":"[0-9a-f]{16}"}$', b"}", line))
+                              for line in changed.splitlines()))
+
+
+def timeless(folder: Path, *, troubles: bool = True) -> dict[str, list]:
+    """Every log under a folder without what may differ between two runs; without `troubles`, not what calls met."""
     logs = {}
+    passing = ("latency_s",) if troubles else ("latency_s", "attempts", "faults")
     for path in sorted(folder.rglob("*.jsonl")):
         records = [RECORD_TYPES[r.record].dump_python(r, mode="json") for r in _records(path)]
         for record in records:
             for key in ("started", "seconds"):
                 record.pop(key, None)
             for usage in [record.get("usage"), *(call["usage"] for call in record.get("calls", ()))]:
-                if usage:
-                    usage.pop("latency_s")
+                for key in passing if usage else ():
+                    usage.pop(key, None)
         logs[str(path.relative_to(folder))] = records
     return logs
 

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from artifact.cli.main import main
+from episode_logs import edit
 
 RUN = ["run", "--study", "t", "--model", "scripted:always-book", "--sizes", "5", "--seeds", "100:101"]
 
@@ -102,7 +103,7 @@ def test_a_study_is_not_resumed_with_other_options(capsys, logs):
     refused(capsys, [*RUN, "--runs", logs, "--brief", "original", "--study", "t", "--prompts", "paper", "--model",
                      "scripted:reader?seed=1", "--seeds", "100:101", "--arms", "nudge"], 2, "nudge")
     log = next(logs.rglob("directive/100.jsonl"))
-    log.write_bytes(log.read_bytes().replace(b'"engine":"scripted"', b'"engine":"printed"'))
+    edit(log, b'"engine":"scripted"', b'"engine":"printed"')
     refused(capsys, [*RUN, "--runs", logs], 2, "model.engine", "printed", "scripted", "--study")
 
 
@@ -125,7 +126,7 @@ def test_show_prints_requests_directives_bookings_and_verdicts(capsys, logs, tmp
 
 def test_terminal_escapes_and_markup_in_replies_are_shown_and_not_obeyed(capsys, logs, tmp_path):
     log = next(logs.rglob("raw/100.jsonl"))
-    log.write_bytes(log.read_bytes().replace(b'"reply":"Noted."', b'"reply":"\\u001b[2J<script>{0}%s"', 1))
+    edit(log, b'"reply":"Noted."', b'"reply":"\\u001b[2J<script>{0}%s"', 1)
     assert main(["show", str(log)]) == 0
     text = capsys.readouterr().out
     assert "\x1b" not in text

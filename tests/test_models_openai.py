@@ -207,8 +207,31 @@ def test_reasoning_that_was_switched_off_is_an_error_not_a_label() -> None:
     says = completion(message={"reasoning": "hm"})
     off = {"regime_body": {"chat_template_kwargs": {"enable_thinking": False}}}
     assert isinstance(fails(RequestError, says, target=off), RequestError)
-    reply, _ = ask(says)  # nothing was switched: the server's own way
-    assert reply.reasoning == "hm"
+    assert "no known way" in str(fails(RequestError, says, how={"owner": "acme"}))
+
+
+@pytest.mark.parametrize(("owner", "switch"), [
+    ("vllm", {"chat_template_kwargs": {"enable_thinking": False}}),
+    ("llamacpp", {"chat_template_kwargs": {"enable_thinking": False}}),
+    ("sglang", {"chat_template_kwargs": {"enable_thinking": False}}), ("library", {"reasoning_effort": "none"}),
+    ("organization_owner", {"reasoning_effort": "none"}), ("system", {"reasoning_effort": "none"}),
+    ("deepseek", {"thinking": {"type": "disabled"}})])
+def test_a_server_that_reasons_by_itself_is_asked_not_to_in_its_own_words(owner: str, switch: dict[str, Any]) -> None:
+    thinks, says = completion(message={"reasoning": "hm"}), completion("no reasoning")
+    reply, server = ask(thinks, says, how={"owner": owner})
+    assert (reply.text, reply.faults) == ("no reasoning", ("other_fields",))
+    assert not switch.keys() & server.calls[0].json.keys() and switch.items() <= server.calls[1].json.items()
+    fails(RequestError, thinks, how={"owner": owner})
+
+
+@pytest.mark.parametrize(("owner", "switch"), [
+    ("vllm", {"chat_template_kwargs": {"enable_thinking": True}}), ("library", {"reasoning_effort": "medium"}),
+    ("deepseek", {"thinking": {"type": "enabled"}}), ("acme", {})])
+def test_a_server_is_asked_to_reason_in_its_own_words(owner: str, switch: dict[str, Any]) -> None:
+    reply, server = ask(completion(message={"reasoning": "hm"}), target={"regime": Regime.THINK}, how={"owner": owner})
+    assert reply.reasoning == "hm" and server.calls[0].json.keys() == {"model", "messages", "max_tokens",
+                                                                       "temperature", *switch}
+    assert switch.items() <= server.calls[0].json.items()
 
 
 def test_any_number_of_calls_are_under_way_at_once() -> None:

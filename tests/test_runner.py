@@ -14,7 +14,7 @@ from artifact.models.scripted import scripted_model
 from artifact.runner import StudyPlan, parse_seeds, run_study, run_study_async
 from artifact.runner.lock import study_lock
 from artifact.scorer import episode_frame
-from episode_logs import timeless
+from episode_logs import edit, timeless
 
 
 def run(tmp_path: Path, model=None, **changes):
@@ -62,7 +62,7 @@ def test_a_cut_log_is_resumed_to_the_same_end(tmp_path, cut):
 def test_a_log_of_another_cell_is_refused_with_the_difference(tmp_path):
     run(tmp_path)
     log = next(tmp_path.rglob("raw/100.jsonl"))
-    log.write_bytes(log.read_bytes().replace(b'"prompts_sha256":"', b'"prompts_sha256":"0000', 1))
+    edit(log, b'"prompts_sha256":"', b'"prompts_sha256":"0000', 1)
     with pytest.raises(RequestError, match=r"made by another run.*prompts_sha256: 0000"):
         run(tmp_path)
 
@@ -70,7 +70,7 @@ def test_a_log_of_another_cell_is_refused_with_the_difference(tmp_path):
 def test_a_server_that_was_restarted_on_another_port_is_the_same_model(tmp_path):
     run(tmp_path)
     log = next(tmp_path.rglob("raw/100.jsonl"))
-    log.write_bytes(log.read_bytes().replace(b'"engine":"scripted"', b'"endpoint":"http://a:1/v1","engine":"scripted"'))
+    edit(log, b'"engine":"scripted"', b'"endpoint":"http://a:1/v1","engine":"scripted"')
     assert run(tmp_path).run_now == 0
 
 

@@ -94,4 +94,5 @@ async def ask_json(ask: Ask, prompts: PromptSet, prompt: str, *, purpose: str, s
 
 def usage_of(reply: Reply) -> Usage:
     """The usage of a reply as it is logged."""
-    return Usage(reply.prompt_tokens, reply.cached_tokens, reply.completion_tokens, reply.latency_s, reply.attempts)
+    return Usage(reply.prompt_tokens, reply.cached_tokens, reply.completion_tokens, reply.latency_s, reply.attempts,
+                 reply.faults)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import artifact
 from artifact.cli import inspecting, models, paraphrasing, release, reporting, running, studying
+from artifact.cli.words import printable
 from artifact.errors import ArtifactError
 
 
@@ -32,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return int(options.run(options) or 0)
     except ArtifactError as error:
-        print(f"artifact: {error}", file=sys.stderr)
+        print(f"artifact: {printable(str(error))}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("artifact: stopped; give the same command again to go on", file=sys.stderr)

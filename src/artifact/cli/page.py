@@ -2,7 +2,7 @@
 
 from html import escape
 
-from artifact.cli.render import printable
+from artifact.cli.words import printable
 from artifact.log import EpisodeLog, TurnRecord
 from artifact.scorer import TurnVerdict, score_log
 

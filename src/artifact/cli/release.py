@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from artifact import paths
+from artifact.cli.words import printable
 
 
 def add_commands(commands: argparse._SubParsersAction) -> None:  # type: ignore[type-arg]
@@ -14,7 +15,9 @@ def add_commands(commands: argparse._SubParsersAction) -> None:  # type: ignore[
     pack.add_argument("--data", type=Path, default=paths.DATA, help="folder of the released data")
     pack.set_defaults(run=_pack)
 
-    verify = commands.add_parser("verify", help="check every checksum of the released data")
+    verify = commands.add_parser("verify", help="check every checksum of the released data, or of logs")
+    verify.add_argument("logs", nargs="*", type=Path, metavar="LOG",
+                        help="check these logs, packed or not, or folders of them, instead of the released data")
     verify.add_argument("--data", type=Path, default=paths.DATA, help="folder of the released data")
     verify.set_defaults(run=_verify)
 
@@ -31,9 +34,24 @@ def _pack(options: argparse.Namespace) -> int:
 def _verify(options: argparse.Namespace) -> int:
     from artifact.log.pack import verify
 
+    if options.logs:
+        return _verify_logs(options.logs)
     problems = verify(options.data)
     for problem in problems:
         print(problem)
     if not problems:
         print("every file has the checksum that data/SHA256SUMS gives it")
     return 1 if problems else 0
+
+
+def _verify_logs(logs: list[Path]) -> int:
+    from artifact.log.verify import verify_logs
+
+    checked = verify_logs(logs)
+    for finding in checked.findings:
+        print(printable(finding))
+    print(f"{checked.sealed} episodes are as they were written")
+    if checked.unsealed:
+        print(f"{checked.unsealed} episodes were written by an earlier version, without checksums: they don't "
+              "contradict themselves, but a changed word in a reply can't be seen")
+    return 1 if checked.findings else 0

@@ -6,15 +6,11 @@ Text from models and users is data: control characters in it are shown, never se
 from collections.abc import Iterator
 
 from artifact.arms import load_prompts
+from artifact.cli.words import printable
 from artifact.log import EpisodeLog, TurnRecord
 from artifact.log.records import CompileRecord
 from artifact.scorer import TurnVerdict, score_log
 from artifact.taskstate import Brief, Episode, Revision
-
-
-def printable(text: str) -> str:
-    """The text with control characters made visible, line breaks kept."""
-    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
 
 
 def _indented(text: str, mark: str) -> str:
@@ -44,6 +40,10 @@ def _revision_text(revision: Revision) -> str:
 
 def log_text(log: EpisodeLog, only_turn: int | None) -> Iterator[str]:
     """A logged episode: what it was measured on, then requests, directives, bookings and verdicts."""
+    yield from map(printable, _parts(log, only_turn))
+
+
+def _parts(log: EpisodeLog, only_turn: int | None) -> Iterator[str]:
     header, verdict = log.header, score_log(log)
     if only_turn is None:
         yield (f"{header.study}: {header.cell.slug}, arm {header.arm.slug}, seed {header.seed}, "

@@ -9,6 +9,7 @@ from artifact import paths
 from artifact.arms import ARMS, RUNGS, ArmOptions, parse_arms
 from artifact.errors import RequestError
 from artifact.generator import domain_names
+from artifact.models.outage import OUTAGE_LIMIT_S
 from artifact.runner import RunSummary, StudyPlan, parse_seeds
 from artifact.runner.budgets import BUDGETS
 from artifact.runner.outlook import Outlook, PaceBook, outlook
@@ -46,6 +47,8 @@ def add_commands(commands: argparse._SubParsersAction) -> None:  # type: ignore[
     run.add_argument("--concurrency", type=int, default=1, help="conversations at a time (default 1)")
     run.add_argument("--threads", type=int, help="threads of the embedded engine (default: the physical cores)")
     run.add_argument("--runs", type=Path, default=paths.RUNS, help="folder of the runs")
+    run.add_argument("--wait-for-server", type=float, default=OUTAGE_LIMIT_S, metavar="SECONDS",
+                     help=f"how long a server that goes down is waited for (default {OUTAGE_LIMIT_S:g})")
     run.add_argument("--no-fsync", action="store_true", help="faster, but a power cut may lose the last turns")
     run.set_defaults(run=_run)
 
@@ -91,13 +94,16 @@ def _run(options: argparse.Namespace) -> int:
         raise RequestError(f"--concurrency {options.concurrency} runs nothing; use 1 or more")
     if options.threads is not None and options.threads < 1:
         raise RequestError(f"--threads {options.threads} computes nothing; use 1 or more")
+    if not options.wait_for_server >= 0:
+        raise RequestError(f"--wait-for-server {options.wait_for_server:g} is no time; use seconds, 0 for not at all")
     plans = _plans(options)
 
     def choose(model: str, state_model: str) -> Sequence[StudyPlan]:
         return _announced(plans, model, state_model, options) if options.study == ALL else plans
 
     summaries = run_several(plans, choose, runs=options.runs, concurrency=options.concurrency,
-                            durable=not options.no_fsync, threads=options.threads)
+                            durable=not options.no_fsync, threads=options.threads,
+                            outage_limit_s=options.wait_for_server)
     for study in dict.fromkeys(summary.study for summary in summaries):
         print(_told([summary for summary in summaries if summary.study == study]))
     return 0
@@ -108,8 +114,15 @@ def _told(summaries: Sequence[RunSummary]) -> str:
     for summary in summaries:
         ended.update(summary.ended)
     reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(ended.items()))
-    return (f"{summaries[0].study}: {ended.total()} episodes ({reasons}), {sum(s.run_now for s in summaries)} of them "
+    faults: Counter[str] = Counter()
+    for summary in summaries:
+        faults.update(summary.faults)
+    told = (f"{summaries[0].study}: {ended.total()} episodes ({reasons}), {sum(s.run_now for s in summaries)} of them "
             f"now; logs in {summaries[0].folder}")
+    if not faults:
+        return told
+    met = ", ".join(f"{count} {fault}" for fault, count in faults.items())
+    return f"{told}\n{faults.total()} tries of calls brought no answer ({met}); none of them counts as behaviour"
 
 
 def _announced(plans: Sequence[StudyPlan], model: str, state_model: str,

@@ -4,7 +4,7 @@ Invariant: an `EpisodeLog` that left this module agrees with its own header: the
 schedule, in order, and the bookings are those that the replies contain.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from artifact.errors import RequestError
 from artifact.log.options import options_in
@@ -38,6 +38,8 @@ class EpisodeLog:
         Why the log ends; None while the episode isn't finished.
     source : str
         The file that it was read from.
+    is_sealed : bool
+        Whether its lines had checksums, which then agreed.
     """
 
     header: EpisodeRecord
@@ -46,6 +48,7 @@ class EpisodeLog:
     turns: tuple[TurnRecord, ...]
     end: EndRecord | None
     source: str
+    is_sealed: bool = field(default=False, compare=False)
 
     @property
     def completed(self) -> bool:
@@ -135,10 +138,10 @@ class Assembly:
             case EndRecord():
                 self._add_end(record)
 
-    def finish(self) -> EpisodeLog:
+    def finish(self, *, is_sealed: bool = False) -> EpisodeLog:
         """The log of the records taken so far."""
         return EpisodeLog(self._header, tuple(self._compiles), tuple(self._matches), tuple(self._turns), self._end,
-                          self._source)
+                          self._source, is_sealed)
 
     def _add_match(self, record: MatchRecord) -> None:
         # A match is recorded next to its turn: before it, or just after.

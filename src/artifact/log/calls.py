@@ -1,6 +1,14 @@
 """What passes between this program and a model, as logs keep it: messages, helper calls, their usage."""
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
+
+from artifact.log.faults import Fault
+
+# Left out of the log where there were none.
+Faults = Annotated[tuple[Fault, ...], Field(exclude_if=lambda faults: not faults)]
 
 
 @dataclass(frozen=True)
@@ -23,6 +31,8 @@ class Usage:
         Wall time of the call in seconds, retries included.
     attempts : int
         Tries that the call took.
+    faults : tuple of Fault
+        Why each try but the last brought no answer.
     """
 
     prompt: int = 0
@@ -30,6 +40,7 @@ class Usage:
     completion: int = 0
     latency_s: float = 0.0
     attempts: int = 1
+    faults: Faults = ()
 
 
 @dataclass(frozen=True)

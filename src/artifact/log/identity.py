@@ -11,6 +11,8 @@ from pydantic import Field
 from artifact.log.options import value_text
 from artifact.taskstate import CANONICAL, Brief
 
+_LONGEST_SLUG = 180  # a file name has 255 bytes, and arm and suffix come behind
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -48,7 +50,11 @@ class Cell:
         state = "" if self.state_model == self.model else f"+{self.state_model}"
         name = (f"{self.model}{state}.S{self.size:02d}.d{self.density:g}.{self.domain}.{self.brief}"
                 f".{self.regime}.{self.prompts}{'' if self.schedule == CANONICAL else f'.{self.schedule}'}")
-        return re.sub(r"[^A-Za-z0-9._+-]", "_", name)  # names may come from a server: data, never a path
+        # Names may come from a server: data, never a path, nor a hidden one.
+        name = re.sub(r"^\.|[^A-Za-z0-9._+-]", "_", name)
+        if len(name) <= _LONGEST_SLUG:
+            return name
+        return f"{name[:_LONGEST_SLUG - 9]}.{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 @dataclass(frozen=True)

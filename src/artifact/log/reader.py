@@ -1,7 +1,7 @@
 """Reading logs as a stream, one episode in memory at a time: single files, folders, packed files (DESIGN §5.3).
 
 Invariant: what isn't an intact log is an error that names file and line, but for one torn last line of an
-unpacked log, which a killed run may leave and which counts as not written.
+unpacked log, which a killed run may leave and which counts as not written. A line that has its line end isn't torn.
 """
 
 import contextlib
@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from artifact.errors import InfrastructureError, RequestError
 from artifact.log.assembly import Assembly, EpisodeLog
 from artifact.log.records import RECORD_TYPES, SCHEMA, EndRecord, EpisodeRecord, Record
+from artifact.log.seal import BrokenSeal, Seal
 
 UNPACKED = ".jsonl"
 PACKED = ".jsonl.zst"
@@ -47,7 +48,8 @@ def read_episode(path: Path) -> EpisodeLog:
         When the file can't be read.
     """
     assembly: Assembly | None = None
-    for number, record in _records(path, _lines(path, _file_chunks(path)), torn_last_line=True):
+    was_sealed = False
+    for number, record, is_sealed in _records(path, _lines(path, _file_chunks(path)), torn_last_line=True):
         try:
             if assembly is None:
                 assembly = Assembly(_header(record), str(path))
@@ -55,9 +57,10 @@ def read_episode(path: Path) -> EpisodeLog:
                 assembly.add(record)
         except RequestError as error:
             raise type(error)(f"{path}, line {number}: {error}") from error
+        was_sealed = is_sealed
     if assembly is None:
         raise NotBegun(f"{path} holds no episode record yet; run the same command again to fill it, or delete it")
-    return assembly.finish()
+    return assembly.finish(is_sealed=was_sealed)
 
 
 def read_packed(path: Path) -> Iterator[EpisodeLog]:
@@ -74,21 +77,22 @@ def read_packed(path: Path) -> Iterator[EpisodeLog]:
         In the order of the file.
     """
     assembly: Assembly | None = None
-    number = 0
-    for number, record in _records(path, _lines(path, _unpacked_chunks(path)), torn_last_line=False):
+    number, was_sealed = 0, False
+    for number, record, is_sealed in _records(path, _lines(path, _unpacked_chunks(path)), torn_last_line=False):
         try:
             if assembly is None:
                 assembly = Assembly(_header(record), str(path))
             elif isinstance(record, EpisodeRecord) and assembly.ended:
-                yield assembly.finish()
+                yield assembly.finish(is_sealed=was_sealed)
                 assembly = Assembly(record, str(path))
             else:
                 assembly.add(record)
         except RequestError as error:
             raise type(error)(f"{path}, line {number}: {error}") from error
+        was_sealed = is_sealed
     if assembly is None or not assembly.ended:
         raise RequestError(f"{path}, line {number}: the file stops within an episode; restore the released file")
-    yield assembly.finish()
+    yield assembly.finish(is_sealed=was_sealed)
 
 
 def iter_logs(paths: Iterable[Path]) -> Iterator[EpisodeLog]:
@@ -143,7 +147,8 @@ def log_files(paths: Iterable[Path]) -> list[Path]:
 
 def log_lines(path: Path) -> Iterator[bytes]:
     """The lines of a log file, packed or not, unread."""
-    return _lines(path, _unpacked_chunks(path) if path.name.endswith(PACKED) else _file_chunks(path))
+    chunks = _unpacked_chunks(path) if path.name.endswith(PACKED) else _file_chunks(path)
+    return (line for line, _ in _lines(path, chunks))
 
 
 def _by_seed(path: Path) -> tuple[tuple[str, ...], int, str]:
@@ -158,15 +163,16 @@ def _header(record: Record) -> EpisodeRecord:
     return record
 
 
-def _records(path: Path, lines: Iterator[bytes], *, torn_last_line: bool) -> Iterator[tuple[int, Record]]:
-    """The records of a file with their line numbers."""
-    ended = False
-    for number, line in enumerate(lines, start=1):
+def _records(path: Path, lines: Iterator[tuple[bytes, bool]], *,
+             torn_last_line: bool) -> Iterator[tuple[int, Record, bool]]:
+    """The records of a file with their line numbers, and whether the log has checksums."""
+    ended, seal = False, Seal()
+    for number, (line, has_end) in enumerate(lines, start=1):
         try:
             data = orjson.loads(line)
         except orjson.JSONDecodeError:
             # Nothing was being written after `end`, so nothing can be torn there.
-            if torn_last_line and not ended and next(lines, None) is None:
+            if torn_last_line and not ended and not has_end:
                 if number > 1:
                     return
                 if line.startswith(b'{"schema":'):  # the first record itself was being written
@@ -175,8 +181,15 @@ def _records(path: Path, lines: Iterator[bytes], *, torn_last_line: bool) -> Ite
             raise RequestError(f"{path}, line {number}: this is no JSON, so the file is damaged or no log; restore it "
                                "or leave it out") from None
         record = _record(data, f"{path}, line {number}")
+        if ended:  # packed logs follow each other, each with checksums of its own
+            seal = Seal()
+        try:
+            seal.take(line)
+        except BrokenSeal as broken:
+            raise RequestError(f"{path}, line {number}: the log was changed since it was written ({broken}); restore "
+                               "the original or leave it out") from None
         ended = isinstance(record, EndRecord)
-        yield number, record
+        yield number, record, seal.is_sealed
 
 
 def _record(data: object, place: str) -> Record:
@@ -200,19 +213,19 @@ def _record(data: object, place: str) -> Record:
                            "original log") from None
 
 
-def _lines(path: Path, chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Lines without their line ends; the last one may lack it."""
+def _lines(path: Path, chunks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
+    """Lines without their line ends, and whether they had one: the last may lack it."""
     rest = b""
     try:
         for chunk in chunks:
             *lines, rest = (rest + chunk).split(b"\n")
-            yield from lines
+            yield from ((line, True) for line in lines)
     except zstandard.ZstdError as error:
         raise RequestError(f"{path} is damaged ({error}); restore the released file") from error
     except OSError as error:
         raise InfrastructureError(f"{path} can't be read ({error.strerror}); make it readable") from error
     if rest:
-        yield rest
+        yield rest, False
 
 
 def _file_chunks(path: Path) -> Iterator[bytes]:

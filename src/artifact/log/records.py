@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
-from artifact.log.calls import Call, Message, Usage
+from artifact.log.calls import Call, Faults, Message, Usage
 from artifact.log.identity import ArmIdentity, Cell
 from artifact.log.turns import Booking, DirectiveIssued, TurnRecord
 from artifact.taskstate import Episode, Finding, Revision, TaskGraph
@@ -142,12 +142,15 @@ class EndRecord:
         What happened, in a sentence, when not completed.
     seconds : float
         Wall time of the whole episode, resumes included.
+    faults : tuple of Fault
+        Why the tries of the calls that were given up brought no answer, those of earlier runs included.
     """
 
     reason: EndReason
     turns: int
     detail: str = ""
     seconds: float = 0.0
+    faults: Faults = ()
     record: Literal["end"] = "end"
 
 

@@ -12,7 +12,9 @@ from typing import Any
 import orjson
 
 from artifact.errors import InfrastructureError, RequestError
+from artifact.log.faults import Fault
 from artifact.log.records import RECORD_TYPES, EndReason, EndRecord, EpisodeRecord, Record
+from artifact.log.seal import Seal
 
 # What may differ between two runs of the same episode without making it another one.
 # A server may have been started anew on another port; what it serves is compared.
@@ -63,9 +65,12 @@ class EpisodeWriter:
         if whole < len(content):  # a torn last line: what was being written when the run was killed
             self._file.truncate(whole)
         self._start_of_last = content.rfind(b"\n", 0, max(0, whole - 1)) + 1
+        self._seal = self._seal_before_last = Seal()
         records = []
-        for number, line in enumerate(content[:whole].splitlines(), start=1):
+        for number, line in enumerate(content[:whole].split(b"\n")[:-1], start=1):
+            self._seal_before_last = self._seal.copy()
             try:
+                self._seal.take(line)
                 kind = orjson.loads(line)["record"]
                 records.append(RECORD_TYPES[kind].validate_json(line))
             except (ValueError, KeyError, TypeError):
@@ -73,12 +78,18 @@ class EpisodeWriter:
                                    "anew") from None
         return records
 
-    def take_up(self) -> None:
-        """Cut off a last record that ended the episode for want of an answer, so that it can go on."""
+    def take_up(self) -> tuple[Fault, ...]:
+        """Cut off a last record that ended the episode for want of an answer, so that it can go on.
+
+        Gives back the faults that it told of: they belong into the record that ends the episode for good.
+        """
         end = self.recorded[-1]
-        if isinstance(end, EndRecord) and end.reason in TRANSIENT_ENDS:
-            self._file.truncate(self._start_of_last)
-            self.recorded = self.recorded[:-1]
+        if not (isinstance(end, EndRecord) and end.reason in TRANSIENT_ENDS):
+            return ()
+        self._file.truncate(self._start_of_last)
+        self._seal = self._seal_before_last
+        self.recorded = self.recorded[:-1]
+        return end.faults
 
     def write(self, record: Record) -> None:
         """Append one record, or check it against the one that is recorded in its place.
@@ -94,7 +105,8 @@ class EpisodeWriter:
             self._compare(self.recorded[self._cursor], record)
             self._cursor += 1
             return
-        line = RECORD_TYPES[record.record].dump_json(record) + b"\n"
+        seal = self._seal.copy()
+        line = seal.close(RECORD_TYPES[record.record].dump_json(record))
         before = os.fstat(self._file.fileno()).st_size
         try:
             written = self._file.write(line)
@@ -106,6 +118,7 @@ class EpisodeWriter:
             self._file.truncate(before)
             raise InfrastructureError(f"{self.path} can't be written ({error.strerror}); nothing before is lost: make "
                                       "room and give the same command again") from None
+        self._seal = seal
 
     def _compare(self, recorded: Record, record: Record) -> None:
         if recorded == record:

@@ -10,7 +10,8 @@ from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
 
 from artifact.errors import InfrastructureError
-from artifact.log.records import Message
+from artifact.log.calls import Faults, Message
+from artifact.log.faults import Fault
 
 
 class FinishReason(StrEnum):
@@ -38,6 +39,8 @@ class Reply:
         Wall time of the call in seconds, retries and their waits included.
     attempts : int
         Tries that the call took.
+    faults : tuple of Fault
+        Why each try but the last brought no answer.
     """
 
     text: str
@@ -48,6 +51,7 @@ class Reply:
     completion_tokens: int = 0
     latency_s: float = 0.0
     attempts: int = 1
+    faults: Faults = ()
 
 
 class ModelError(InfrastructureError):
@@ -61,20 +65,32 @@ class ModelError(InfrastructureError):
         Whether the same call may succeed on another try.
     retry_after_s : float or None
         How long the server asked to wait before that try, in seconds.
+    fault : Fault
+        What kind of failure it is, for counting.
+
+    Attributes
+    ----------
+    attempts : int
+        Tries that the call took.
+    faults : tuple of Fault
+        Why each of them that could be made again brought no answer.
     """
 
-    def __init__(self, message: str, *, transient: bool = False, retry_after_s: float | None = None) -> None:
+    def __init__(self, message: str, *, transient: bool = False, retry_after_s: float | None = None,
+                 fault: Fault = Fault.OTHER) -> None:
         super().__init__(message)
         self.transient = transient
         self.retry_after_s = retry_after_s
+        self.fault = fault
         self.attempts = 1
+        self.faults: tuple[Fault, ...] = ()
 
 
 class ModelTimeout(ModelError):
     """A call that brought no answer within its time."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(message, transient=True)
+        super().__init__(message, transient=True, fault=Fault.TIMEOUT)
 
 
 class ContextOverflow(ModelError):

@@ -3,13 +3,29 @@
 Everything is read from what servers answer: a server says in its list of models (`owned_by`) which engine it is.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 from pydantic import BaseModel, ValidationError
 
+from artifact.log.faults import Fault
 from artifact.models.base import FinishReason, ModelError, Reply
+
+
+@dataclass(frozen=True)
+class Switch:
+    """What a request carries to select the regime, for models that the registry doesn't know."""
+
+    think: Mapping[str, Any] = field(default_factory=dict)
+    no_think: Mapping[str, Any] = field(default_factory=dict)
+
+
+_BY_TEMPLATE = Switch({"chat_template_kwargs": {"enable_thinking": True}},
+                      {"chat_template_kwargs": {"enable_thinking": False}})
+_BY_EFFORT = Switch({"reasoning_effort": "medium"}, {"reasoning_effort": "none"})
+_BY_TYPE = Switch({"thinking": {"type": "enabled"}}, {"thinking": {"type": "disabled"}})
 
 
 @dataclass(frozen=True)
@@ -28,6 +44,8 @@ class Dialect:
         The request field that holds the reply's token budget.
     lists_openly : bool
         It lists its models whatever the key; a wrong one shows where it tells its version.
+    switch : Switch
+        How it is asked to reason, or not to; empty where that isn't known.
     """
 
     engine: str
@@ -36,16 +54,18 @@ class Dialect:
     version_field: str = "version"
     budget_field: str = "max_tokens"
     lists_openly: bool = False
+    switch: Switch = field(default_factory=Switch)
 
 
 DIALECTS = (
-    Dialect("vllm", ("vllm",), "/version"),
-    Dialect("llama.cpp", ("llamacpp",), "/props", "build_info", lists_openly=True),
-    Dialect("sglang", ("sglang",), "/get_server_info"),
-    Dialect("ollama", ("library",), "/api/version"),
-    Dialect("lm-studio", ("organization_owner",)),
-    Dialect("deepseek", ("deepseek",)),
-    Dialect("openai", ("openai", "openai-internal", "system"), budget_field="max_completion_tokens"),
+    Dialect("vllm", ("vllm",), "/version", switch=_BY_TEMPLATE),
+    Dialect("llama.cpp", ("llamacpp",), "/props", "build_info", lists_openly=True, switch=_BY_TEMPLATE),
+    Dialect("sglang", ("sglang",), "/get_server_info", switch=_BY_TEMPLATE),
+    Dialect("ollama", ("library",), "/api/version", switch=_BY_EFFORT),
+    Dialect("lm-studio", ("organization_owner",), switch=_BY_EFFORT),
+    Dialect("deepseek", ("deepseek",), switch=_BY_TYPE),
+    Dialect("openai", ("openai", "openai-internal", "system"), budget_field="max_completion_tokens",
+            switch=_BY_EFFORT),
 )
 
 UNKNOWN_DIALECT = Dialect("openai-compatible")
@@ -165,13 +185,14 @@ def read_reply(body: bytes, *, who: str, thinks: bool) -> Reply:
     try:
         completion = _Completion.model_validate_json(body)
     except ValidationError as error:
-        raise ModelError(f"{who} sent something that is no reply ({_first_fault(error)}).", transient=True) from None
+        raise ModelError(f"{who} sent something that is no reply ({_first_fault(error)}).", transient=True,
+                         fault=Fault.MALFORMED) from None
     if not completion.choices:
-        raise ModelError(f"{who} sent a reply without any choice.", transient=True)
+        raise ModelError(f"{who} sent a reply without any choice.", transient=True, fault=Fault.NO_CHOICE)
     choice = completion.choices[0]
     message, reason = choice.message, choice.finish_reason
     if reason in _CUT_BY_SERVER:
-        raise ModelError(f"{who} broke its reply off ({reason}).", transient=True)
+        raise ModelError(f"{who} broke its reply off ({reason}).", transient=True, fault=Fault.BROKEN_OFF)
     if reason == _CUT_BY_FILTER:
         raise ModelError(f"{who} withheld a reply by its content filter.")
     reasoning = message.reasoning_content or message.reasoning or ""
@@ -179,7 +200,7 @@ def read_reply(body: bytes, *, who: str, thinks: bool) -> Reply:
     finish = FinishReason.LENGTH if reason in _CUT_AT_BUDGET else FinishReason.STOP
     # A reply that spent its budget, or itself, on reasoning has no text; any other has one, if an empty one.
     if text is None and not reasoning and finish is FinishReason.STOP:
-        raise ModelError(f"{who} sent a reply without content.", transient=True)
+        raise ModelError(f"{who} sent a reply without content.", transient=True, fault=Fault.NO_CONTENT)
     if not reasoning:
         reasoning, text = _split_reasoning(text or "", thinks)
     usage = completion.usage or _Usage()

@@ -1,11 +1,13 @@
 """A chat model by what a person calls it: a name of the registry, a server's URL, a scripted policy."""
 
 from artifact.models.base import ChatModel
+from artifact.models.outage import OUTAGE_LIMIT_S, Say, say_nothing
 from artifact.models.registry import Engine, find_model, parse_regime
 
 
 async def open_model(name: str, *, regime: str = "no_think", slots: int = 1,
-                     threads: int | None = None) -> ChatModel:
+                     threads: int | None = None, outage_limit_s: float = OUTAGE_LIMIT_S,
+                     say: Say = say_nothing) -> ChatModel:
     """Open a model.
 
     Parameters
@@ -20,6 +22,10 @@ async def open_model(name: str, *, regime: str = "no_think", slots: int = 1,
         Conversations that the embedded engine keeps apart; one is the reproducible default.
     threads : int or None
         Threads of the embedded engine; None for one a physical core.
+    outage_limit_s : float
+        How long a server that goes down is waited for, in seconds.
+    say : callable
+        Told in a sentence when a server is down, and when it is back.
 
     Returns
     -------
@@ -43,10 +49,11 @@ async def open_model(name: str, *, regime: str = "no_think", slots: int = 1,
     from artifact.models.openai_compatible import OpenAICompatible
     if colon and scheme in ("http", "https"):
         url, _, served = name.partition("#")
-        return await OpenAICompatible.connect(url, served or None, regime=parse_regime(regime))
+        return await OpenAICompatible.connect(url, served or None, regime=parse_regime(regime),
+                                              outage_limit_s=outage_limit_s, say=say)
     entry = find_model(name)
     if entry.engine is Engine.LLAMACPP:
         from artifact.models.llamacpp import LlamaCpp
         from artifact.models.weights import checked_weights
         return LlamaCpp(entry, checked_weights(entry), regime=parse_regime(regime), slots=slots, threads=threads)
-    return await OpenAICompatible.of_entry(entry, regime=parse_regime(regime))
+    return await OpenAICompatible.of_entry(entry, regime=parse_regime(regime), outage_limit_s=outage_limit_s, say=say)

@@ -1,15 +1,18 @@
 """Any server that speaks the OpenAI chat protocol: a client that costs next to nothing beside the model.
 
 Invariant: a request body is the conversation's own bytes between a few options; no message is encoded twice.
+A server that comes back from an outage is the one that was measured before, or the study stops.
 """
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import orjson
 
 from artifact.errors import InfrastructureError, RequestError
+from artifact.log.faults import Fault
 from artifact.log.records import Message
 from artifact.models.base import ContextOverflow, FinishReason, ModelError, ModelTimeout, Reply
 from artifact.models.dialects import (
@@ -20,6 +23,7 @@ from artifact.models.dialects import (
     read_properties,
     read_reply,
 )
+from artifact.models.outage import OUTAGE_LIMIT_S, Outage, Say, say_nothing
 from artifact.models.refusals import Failure, printable, reported_error
 from artifact.models.registry import ModelEntry, Regime, SchemaSupport
 from artifact.models.retry import RetryPolicy
@@ -31,13 +35,17 @@ TIMEOUT_S = 900.0
 """Longest time of one try, in seconds (Appendix B.4)."""
 
 _LOOK_UP_S = 30.0
+_PROBE_S = 10.0
 _NEW_BUDGET_FIELD = "max_completion_tokens"
+# From a proxy whose server is gone, or from a server that isn't ready; one that is busy lists its models all the same.
+_GATEWAY_STATUSES = frozenset({502, 503, 504})
 
 
 class OpenAICompatible:
     """A model on a server; made by `connect`, `of_entry` or `reach`."""
 
-    def __init__(self, target: Target, transport: Transport, *, timeout_s: float, retry: RetryPolicy) -> None:
+    def __init__(self, target: Target, transport: Transport, *, timeout_s: float, retry: RetryPolicy,
+                 outage_limit_s: float, say: Say) -> None:
         self.name = target.name or target.model or ""
         self._target = target
         self._transport = transport
@@ -48,24 +56,26 @@ class OpenAICompatible:
         self._served = ServedModel(target.model or "", None, None)
         self._dialect = UNKNOWN_DIALECT
         self._budget_field = self._dialect.budget_field
+        self._switch: Mapping[str, Any] = target.regime_body
         self._version: str | None = None
         self._context: int | None = None
+        self._outage = Outage(f"the server at {self._shown}", self._is_back, limit_s=outage_limit_s, say=say)
 
     @classmethod
     async def connect(cls, url: str, model: str | None = None, *, regime: Regime = Regime.NO_THINK,
-                      timeout_s: float = TIMEOUT_S, retry: RetryPolicy | None = None) -> "OpenAICompatible":
+                      **settings: Any) -> "OpenAICompatible":
         """Reach the server at a URL, for a model by its name there; None takes the only one. See `reach`."""
-        return await cls.reach(Target(url, model, regime=regime), timeout_s=timeout_s, retry=retry)
+        return await cls.reach(Target(url, model, regime=regime), **settings)
 
     @classmethod
-    async def of_entry(cls, entry: ModelEntry, *, regime: Regime = Regime.NO_THINK, timeout_s: float = TIMEOUT_S,
-                       retry: RetryPolicy | None = None) -> "OpenAICompatible":
+    async def of_entry(cls, entry: ModelEntry, *, regime: Regime = Regime.NO_THINK,
+                       **settings: Any) -> "OpenAICompatible":
         """Reach the server of a registry entry, at the URL that the environment tells. See `reach`."""
-        return await cls.reach(Target.of_entry(entry, regime), timeout_s=timeout_s, retry=retry)
+        return await cls.reach(Target.of_entry(entry, regime), **settings)
 
     @classmethod
-    async def reach(cls, target: Target, *, timeout_s: float = TIMEOUT_S,
-                    retry: RetryPolicy | None = None) -> "OpenAICompatible":
+    async def reach(cls, target: Target, *, timeout_s: float = TIMEOUT_S, retry: RetryPolicy | None = None,
+                    outage_limit_s: float = OUTAGE_LIMIT_S, say: Say = say_nothing) -> "OpenAICompatible":
         """Reach a server and ask what it is, before anything depends on it.
 
         Parameters
@@ -76,6 +86,10 @@ class OpenAICompatible:
             Longest time of one try of a call, in seconds.
         retry : RetryPolicy or None
             How often a call is tried; None takes the usual policy.
+        outage_limit_s : float
+            How long the server is waited for when it is down later on, in seconds.
+        say : callable
+            Told in a sentence when it is down, and when it is back.
 
         Raises
         ------
@@ -85,7 +99,8 @@ class OpenAICompatible:
             The server refuses the key, redirects, isn't OpenAI-compatible, or doesn't serve the model.
         """
         transport = Transport(target.access())
-        model = cls(target, transport, timeout_s=timeout_s, retry=retry or RetryPolicy())
+        model = cls(target, transport, timeout_s=timeout_s, retry=retry or RetryPolicy(),
+                    outage_limit_s=outage_limit_s, say=say)
         try:
             await model._get_acquainted()
         except BaseException:
@@ -110,7 +125,7 @@ class OpenAICompatible:
                        seed: int | None = None, session: str | None = None,
                        schema: dict[str, Any] | None = None) -> Reply:
         """Answer a conversation; see `ChatModel.complete`. The server finds its prefix cache without `session`."""
-        options: dict[str, Any] = {"temperature": temperature, **self._target.regime_body}
+        options: dict[str, Any] = {"temperature": temperature}
         if temperature > 0:
             options |= self._target.sampling_body
             if seed is not None:
@@ -121,13 +136,16 @@ class OpenAICompatible:
         opening = b'{"model":' + orjson.dumps(self._served.name) + b',"messages":['
 
         async def attempt() -> Reply:
-            field = self._budget_field
-            body = b"".join((opening, encoded, b"],", orjson.dumps({field: max_tokens, **options})[1:]))
-            return await self._ask(body, field)
+            field, switch = self._budget_field, self._switch
+            ending = orjson.dumps({field: max_tokens, **switch, **options})[1:]
+            reply = await self._ask(b"".join((opening, encoded, b"],", ending)), field)
+            self._check_regime(reply, switch)
+            return reply
 
         reply = await self._retry.run(attempt)
         self._check_sound(reply, max_tokens)
-        return reply
+        scrub = self._transport.access.scrub_reply
+        return replace(reply, text=scrub(reply.text), reasoning=scrub(reply.reasoning))
 
     async def close(self) -> None:
         """Close the connections."""
@@ -150,14 +168,31 @@ class OpenAICompatible:
         who = self._transport.who
         # Some engines count the token that ends a reply, some don't.
         if reply.finish_reason is FinishReason.LENGTH and 0 < reply.completion_tokens < max_tokens - 1:
-            raise ContextOverflow(f"{who} ran out of its context, or of its own limit of a reply, after "
+            cut = ContextOverflow(f"{who} ran out of its context, or of its own limit of a reply, after "
                                   f"{reply.completion_tokens} of {max_tokens} tokens.")
-        if reply.reasoning and self._target.regime is Regime.NO_THINK and self._target.regime_body:
-            raise RequestError(f"{who} was asked not to reason and sent reasoning all the same; serve it with an "
-                               "engine that knows the switch in data/models.toml, or run the regime think.")
+            cut.attempts, cut.faults = reply.attempts, reply.faults
+            raise cut
+
+    def _check_regime(self, reply: Reply, switch: Mapping[str, Any]) -> None:
+        """A reply with reasoning is none of the regime no_think: asked again with the server's switch, or an error."""
+        if not reply.reasoning or self._target.regime is Regime.THINK:
+            return
+        who = self._transport.who
+        if not switch and self._dialect.switch.no_think:
+            self._switch = self._dialect.switch.no_think
+            raise ModelError(f"{who} reasons unless it is told not to.", transient=True, fault=Fault.OTHER_FIELDS)
+        asked = "was asked not to reason and sent reasoning all the same" if switch \
+            else "reasons, and there is no known way to ask it not to"
+        raise RequestError(f"{who} {asked}; serve it so that it doesn't, or run the regime think.")
 
     async def _ask(self, body: bytes, budget_field: str) -> Reply:
-        answer = await self._transport.post(self._chat_url, body, timeout_s=self._timeout_s)
+        if self._outage.is_on:
+            await self._outage.wait_out("it was a moment ago")
+        try:
+            answer = await self._transport.post(self._chat_url, body, timeout_s=self._timeout_s)
+        except Unreachable as error:
+            await self._outage.wait_out(error.cause)
+            raise
         if answer.is_success:
             try:
                 return read_reply(answer.body, who=self._transport.who, thinks=self._target.regime is Regime.THINK)
@@ -170,8 +205,30 @@ class OpenAICompatible:
         if budget_field != _NEW_BUDGET_FIELD and refusal.failure is Failure.REFUSED \
                 and _NEW_BUDGET_FIELD in refusal.words:
             self._budget_field = _NEW_BUDGET_FIELD
-            raise ModelError(f"{self._transport.who} wants the field {_NEW_BUDGET_FIELD}.", transient=True)
+            raise ModelError(f"{self._transport.who} wants the field {_NEW_BUDGET_FIELD}.", transient=True,
+                             fault=Fault.OTHER_FIELDS)
+        if answer.status in _GATEWAY_STATUSES and refusal.failure is Failure.PASSING:
+            await self._outage.wait_out(f"status {answer.status}")
         raise self._transport.error(refusal, answer.headers)
+
+    async def _is_back(self) -> bool:
+        """Whether the server is ready again, as the one that it was."""
+        try:
+            listing = await self._transport.get(self._transport.access.url("/models"), timeout_s=_PROBE_S)
+        except ModelError:
+            return False
+        if not listing.is_success:
+            return listing.refusal.failure is not Failure.PASSING
+        if self._outage.is_on:
+            before = self.identity()
+            try:
+                await self._get_acquainted()
+            except InfrastructureError:
+                return False
+            if changes := _changes(before, self.identity()):
+                raise RequestError(f"The server at {self._shown} came back as another one ({changes}); start the one "
+                                   "that the study was begun on, or run another study.")
+        return True
 
     async def _get_acquainted(self) -> None:
         access = self._transport.access
@@ -185,9 +242,12 @@ class OpenAICompatible:
                                "base URL of an OpenAI-compatible server, which mostly ends in /v1.") from None
         self._served = self._choose(models)
         self.name = self._target.name or self._served.name
-        self._transport.who = f"{self.name} at {self._shown}"
+        self._transport.who = f"{self._transport.quote(self.name)} at {self._shown}"
         self._dialect = find_dialect(self._served.owner)
         self._budget_field = self._dialect.budget_field
+        # A model that the registry knows has its switch from there, or needs none.
+        if self._target.regime is Regime.THINK and self._target.name is None and not self._target.regime_body:
+            self._switch = self._dialect.switch.think
         self._context = self._served.context
         if self._dialect.version_path is None:
             return
@@ -233,3 +293,9 @@ class OpenAICompatible:
 
         answer, _ = await self._retry.persist(attempt)
         return answer
+
+
+def _changes(before: dict[str, Any], after: dict[str, Any]) -> str:
+    """What a server says of itself otherwise than before; what it doesn't tell this time is no change."""
+    return ", ".join(f"{key}: {before[key]} before, {after[key]} now" for key in before
+                     if after[key] not in (None, before[key]))

@@ -17,6 +17,7 @@ from tenacity import (
     wait_random,
 )
 
+from artifact.log.faults import Fault
 from artifact.models.base import ModelError, Reply
 
 T = TypeVar("T")
@@ -42,25 +43,31 @@ class RetryPolicy:
     longest_retry_after_s: float = 300.0
 
     async def run(self, attempt: Callable[[], Awaitable[Reply]]) -> Reply:
-        """Call `attempt` until it answers, with the number of tries and the time of all of them in the reply."""
+        """Call `attempt` until it answers, with the faults of earlier tries and the time of all in the reply."""
         started = time.perf_counter()
-        reply, tries = await self.persist(attempt)
-        return replace(reply, latency_s=time.perf_counter() - started, attempts=tries)
+        reply, faults = await self.persist(attempt)
+        return replace(reply, latency_s=time.perf_counter() - started, attempts=len(faults) + 1, faults=faults)
 
-    async def persist(self, attempt: Callable[[], Awaitable[T]]) -> tuple[T, int]:
-        """Call `attempt` until it brings something; gives that, and the number of tries."""
+    async def persist(self, attempt: Callable[[], Awaitable[T]]) -> tuple[T, tuple[Fault, ...]]:
+        """Call `attempt` until it brings something; gives that, and why each try before brought nothing."""
         # The first try is made by hand: tenacity takes as long as the rest of a call over HTTP.
         try:
-            return await attempt(), 1
+            return await attempt(), ()
         except ModelError as error:
             failed: ModelError | None = error
+        faults: list[Fault] = []
 
         async def again() -> T:
             nonlocal failed
-            if failed is not None:
-                error, failed = failed, None
-                raise error
-            return await attempt()
+            try:
+                if failed is not None:
+                    error, failed = failed, None
+                    raise error
+                return await attempt()
+            except ModelError as error:
+                if error.transient:
+                    faults.append(error.fault)
+                raise
 
         retrying = AsyncRetrying(stop=stop_after_attempt(self.attempts), wait=self._wait,
                                  retry=retry_if_exception(_is_transient), reraise=True)
@@ -68,8 +75,9 @@ class RetryPolicy:
             brought: T = await retrying(again)
         except ModelError as error:
             error.attempts = retrying.statistics.get("attempt_number", 1)
+            error.faults = tuple(faults)
             raise
-        return brought, retrying.statistics["attempt_number"]
+        return brought, tuple(faults)
 
     def _wait(self, state: RetryCallState) -> float:
         jittered = (wait_exponential(self.first_wait_s, self.longest_wait_s) + wait_random(0, self.first_wait_s))(state)

@@ -19,6 +19,8 @@ DEFAULT_KEY_ENV = "ARTIFACT_API_KEY"
 
 # Anything shorter stands in ordinary words, and is no secret.
 _SHORTEST_SECRET = 4
+# A reply is the agent's behaviour: nothing that it may say by itself is struck out of it.
+_SHORTEST_IN_REPLY = 16
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,14 @@ class Access:
 
     def scrub(self, words: str) -> str:
         """The words without any secret in them."""
+        return self._strike(words, _SHORTEST_SECRET)
+
+    def scrub_reply(self, text: str) -> str:
+        """A reply without any key in it, should the server quote one: replies are logged."""
+        return self._strike(text, _SHORTEST_IN_REPLY)
+
+    def _strike(self, words: str, shortest: int) -> str:
         for secret in sorted(self.secrets, key=len, reverse=True):
-            if len(secret) >= _SHORTEST_SECRET:
+            if len(secret) >= shortest:
                 words = words.replace(secret, "***")
         return words

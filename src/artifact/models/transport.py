@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import aiohttp
 
 from artifact.errors import ArtifactError, RequestError
+from artifact.log.faults import Fault
 from artifact.models.base import ContextOverflow, ModelError, ModelTimeout
 from artifact.models.refusals import Failure, Refusal, printable, read_refusal, retry_after
 from artifact.models.target import Access
@@ -41,10 +42,19 @@ class Answer:
 
 
 class Unreachable(ModelError):
-    """Nothing answers at the address; it may yet."""
+    """Nothing answers at the address; it may yet.
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message, transient=True)
+    Parameters
+    ----------
+    message : str
+        One sentence.
+    cause : str
+        Why not, in a few words.
+    """
+
+    def __init__(self, message: str, cause: str) -> None:
+        super().__init__(message, transient=True, fault=Fault.UNREACHABLE)
+        self.cause = cause
 
 
 class Transport:
@@ -91,13 +101,15 @@ class Transport:
                                              allow_redirects=False) as response:
                 return Answer(response.status, response.headers, await self._read(response))
         except (aiohttp.ClientConnectorError, aiohttp.ServerTimeoutError) as error:
-            raise Unreachable(f"No server can be reached at {self.access.shown} ({_cause(error)}); start it, or "
-                              "correct its URL.") from None
+            cause = _cause(error)
+            raise Unreachable(f"No server can be reached at {self.access.shown} ({cause}); start it, or "
+                              "correct its URL.", cause) from None
         except TimeoutError:
             raise ModelTimeout(f"{self.who} gave no full answer within {timeout_s:g} s; allow more time or fewer "
                                "tokens.") from None
         except (aiohttp.ClientError, OSError) as error:
-            raise ModelError(f"The connection to {self.who} broke ({_cause(error)}).", transient=True) from None
+            raise ModelError(f"The connection to {self.who} broke ({_cause(error)}).", transient=True,
+                             fault=Fault.CONNECTION) from None
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
         body = bytearray()
@@ -105,7 +117,7 @@ class Transport:
             body += chunk
             if len(body) > _LONGEST_BODY:
                 raise ModelError(f"{self.who} sent more than {_LONGEST_BODY // 2**20} MiB in one answer.",
-                                 transient=True)
+                                 transient=True, fault=Fault.OVERSIZED)
         return bytes(body)
 
     def error(self, refusal: Refusal, headers: Mapping[str, str]) -> ArtifactError:
@@ -130,7 +142,7 @@ class Transport:
                                     "give the server's own URL.")
             case Failure.PASSING:
                 return ModelError(f"{self.who} answered with status {refusal.status}{said}.", transient=True,
-                                  retry_after_s=retry_after(headers))
+                                  retry_after_s=retry_after(headers), fault=_fault(refusal.status))
             case Failure.REFUSED:
                 return ModelError(f"{self.who} refused a request with status {refusal.status}{said}.")
 
@@ -145,6 +157,12 @@ class Transport:
             return ""
         host = parts.netloc.rpartition("@")[2]
         return f" to {printable(f'{parts.scheme}://{host}')}" if parts.scheme and host else ""
+
+
+def _fault(status: int) -> Fault:
+    if status == 429:
+        return Fault.RATE_LIMIT
+    return Fault.SERVER_ERROR if status in (500, 501) else Fault.UNAVAILABLE
 
 
 def _cause(error: Exception) -> str:

@@ -135,8 +135,9 @@ def _stamp(path: Path) -> Path:
 
 
 def _signature(path: Path) -> str:
+    """What can't stay the same when the bytes change: a date of modification can be set back, that of change can't."""
     status = path.stat()
-    return f"{status.st_size} {status.st_mtime_ns}"
+    return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
 
 
 def _is_right(path: Path, weights: WeightsFile) -> bool:

@@ -14,7 +14,17 @@ from matplotlib.path import Path as Curve
 from artifact.errors import RequestError
 from artifact.log import EpisodeLog
 from artifact.report.episode_path import Path, path_of, plan_order
-from artifact.report.style import ARM_COLOURS, INK, MUTED, RIGHT, TEXT_WIDTH, WRONG, figure_style, new_figure
+from artifact.report.style import (
+    ARM_COLOURS,
+    INK,
+    MUTED,
+    RIGHT,
+    TEXT_WIDTH,
+    WRONG,
+    drawable,
+    figure_style,
+    new_figure,
+)
 from artifact.taskstate import Channel, Episode, RequestKind, Status
 
 _ROW = 0.135  # inches a step
@@ -98,7 +108,7 @@ def _draw_script(axis: Axes, episode: Episode, steps: Sequence[str]) -> None:
                           va="bottom", fontsize=6.3, color=MUTED, annotation_clip=False)
     for step, row in rows.items():
         is_cancelled = step == episode.revision.cancel
-        words = shorten(episode.graph[step].text, 30 if is_cancelled else 40, placeholder=" …")
+        words = shorten(drawable(episode.graph[step].text), 30 if is_cancelled else 40, placeholder=" …")
         _write(axis, row, f"{step}  {words}" + (" (cancelled)" if is_cancelled else ""), fontsize=6.2, va="center",
                color=MUTED if is_cancelled else INK)
     _draw_graph(axis, episode, rows)

@@ -9,7 +9,17 @@ from matplotlib.lines import Line2D
 
 from artifact.report.ladder import RUNGS, Ladder, capability, setting
 from artifact.report.reported import Reported, reported_ladders
-from artifact.report.style import ARM_COLOURS, ARM_MARKERS, FAINT, INK, MUTED, TEXT_WIDTH, figure_style, new_figure
+from artifact.report.style import (
+    ARM_COLOURS,
+    ARM_MARKERS,
+    FAINT,
+    INK,
+    MUTED,
+    TEXT_WIDTH,
+    drawable,
+    figure_style,
+    new_figure,
+)
 
 _DODGE = 0.13  # horizontal distance between the rungs of one agent, so that intervals don't cover each other
 _LINE = 9  # characters of a model's name on one line
@@ -152,13 +162,13 @@ def _agent(ladder: Ladder) -> str:
         return _wrapped(configuration.model)
     # A state model of the same family is named by what differs: its size.
     family = configuration.model.rpartition("-")[0] + "-"
-    return f"{_wrapped(configuration.model)}\n(state: {configuration.state_model.removeprefix(family)})"
+    return f"{_wrapped(configuration.model)}\n(state: {drawable(configuration.state_model.removeprefix(family))})"
 
 
 def _wrapped(model: str) -> str:
     """A model's name broken at its hyphens, so that names of neighbours don't touch."""
     lines = [""]
-    for part in model.replace("-", "- ").split():
+    for part in drawable(model).replace("-", "- ").split():
         if lines[-1] and len(lines[-1] + part) > _LINE:
             lines.append("")
         lines[-1] += part

@@ -52,6 +52,11 @@ def new_figure(width: float, height: float) -> Figure:
     return figure
 
 
+def drawable(words: str) -> str:
+    """Words from data as a font can draw them: control characters, which none has, become spaces."""
+    return "".join(character if character.isprintable() else " " for character in words)
+
+
 def save(figure: Figure, name: str, folder: Path = paths.FIGURES) -> SavedFigure:
     """Save a figure as PDF for the paper and as PNG for the screen.
 

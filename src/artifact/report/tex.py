@@ -18,8 +18,18 @@ _DIGITS = ("Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight
 
 
 def escape(text: object) -> str:
-    """Text from data, safe in a TeX paragraph or table cell; a line break becomes a space."""
-    return "".join(_ESCAPES.get(character, character) for character in " ".join(str(text).split()))
+    """Text from data, safe in a TeX paragraph or table cell; a line break becomes a space.
+
+    Characters that pdfTeX's fonts lack, and control characters, are named by their code point. At the beginning of a
+    row a bracket or star would be read as an option of the line break before it.
+    """
+    escaped = "".join(_ESCAPES.get(character) or _known(character) for character in " ".join(str(text).split()))
+    return "{}" + escaped if escaped.startswith(("[", "*")) else escaped
+
+
+def _known(character: str) -> str:
+    is_letter = "\u00a1" <= character <= "\u017f" and character.isalpha()
+    return character if " " <= character <= "~" or is_letter else f"U+{ord(character):04X}"
 
 
 def macro_name(*parts: object) -> str:

@@ -11,8 +11,9 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,13 @@ import artifact
 from artifact import paths
 from artifact.arms import PromptSet, load_prompts, make_arm
 from artifact.generator import generate
-from artifact.log.records import SCHEMA, CompileRecord, EndRecord, EpisodeRecord, Message, TurnRecord
+from artifact.log.faults import Fault
+from artifact.log.records import SCHEMA, CompileRecord, EndRecord, EpisodeRecord, Message, Record, TurnRecord
+from artifact.log.tally import Tally
 from artifact.log.writer import EpisodeWriter
 from artifact.models import ChatModel, open_model
 from artifact.models.base import Reply
+from artifact.models.outage import OUTAGE_LIMIT_S
 from artifact.runner.budgets import BUDGETS, Budgets
 from artifact.runner.commit import commit
 from artifact.runner.compiles import CompileCache
@@ -51,17 +55,21 @@ class RunSummary:
         Episodes by the reason of their end, earlier runs included.
     run_now : int
         Episodes that this run finished.
+    faults : dict of Fault to int
+        Tries of calls that brought no answer, by kind, as the logs of all these episodes tell.
     """
 
     study: str
     folder: Path
     ended: dict[str, int]
     run_now: int
+    faults: dict[Fault, int] = field(default_factory=dict)
 
 
 async def run_study_async(plan: StudyPlan, *, runs: Path = paths.RUNS, concurrency: int = 1, durable: bool = True,
-                          threads: int | None = None, model: ChatModel | None = None,
-                          state_model: ChatModel | None = None, progress: Progress | None = None) -> RunSummary:
+                          threads: int | None = None, outage_limit_s: float = OUTAGE_LIMIT_S,
+                          model: ChatModel | None = None, state_model: ChatModel | None = None,
+                          progress: Progress | None = None) -> RunSummary:
     """Run what is missing of a study.
 
     Parameters
@@ -76,6 +84,8 @@ async def run_study_async(plan: StudyPlan, *, runs: Path = paths.RUNS, concurren
         Flush each record to the disk before going on.
     threads : int or None
         Threads of the embedded engine; None for one a physical core.
+    outage_limit_s : float
+        How long a server that goes down is waited for, in seconds.
     model, state_model : ChatModel or None
         Opened models; None opens the ones that the plan names.
     progress : Progress or None
@@ -92,37 +102,44 @@ async def run_study_async(plan: StudyPlan, *, runs: Path = paths.RUNS, concurren
         What keeps the study from going on; everything answered until then is kept.
     """
     folder = runs / plan.study
+    progress = progress or Progress.silent()
     async with contextlib.AsyncExitStack() as stack:
         stack.enter_context(study_lock(folder))
         if model is None:
-            model, state_model = await open_models(stack, plan, concurrency=concurrency, threads=threads)
+            model, state_model = await open_models(stack, plan, concurrency=concurrency, threads=threads,
+                                                   outage_limit_s=outage_limit_s, say=progress.say)
         state_model = state_model or model
         study = _Study(plan, folder, model, state_model, durable)
         episodes = list(plan.episodes(model.name, state_model.name))
-        return await study.run(episodes, concurrency, progress or Progress.silent())
+        return await study.run(episodes, concurrency, progress)
 
 
-async def open_models(stack: contextlib.AsyncExitStack, plan: StudyPlan, *, concurrency: int,
-                      threads: int | None) -> tuple[ChatModel, ChatModel]:
+async def open_models(stack: contextlib.AsyncExitStack, plan: StudyPlan, *, concurrency: int, threads: int | None,
+                      outage_limit_s: float, say: Callable[[str], None]) -> tuple[ChatModel, ChatModel]:
     """Open the agent of a plan and who compiles and matches, to be closed with the stack."""
-    model = await open_model(plan.model, regime=plan.regime, slots=concurrency, threads=threads)
-    stack.push_async_callback(model.close)
-    if plan.state_model in (None, plan.model):
+    async def opened(name: str) -> ChatModel:
+        model = await open_model(name, regime=plan.regime, slots=concurrency, threads=threads,
+                                 outage_limit_s=outage_limit_s, say=say)
+        stack.push_async_callback(model.close)
+        return model
+
+    model = await opened(plan.model)
+    if plan.state_model is None or plan.state_model == plan.model:
         return model, model
-    state_model = await open_model(plan.state_model, regime=plan.regime, slots=concurrency, threads=threads)
-    stack.push_async_callback(state_model.close)
-    return model, state_model
+    return model, await opened(plan.state_model)
 
 
 def run_study(plan: StudyPlan, *, runs: Path = paths.RUNS, concurrency: int = 1, durable: bool = True,
-              threads: int | None = None, progress: Progress | None = None) -> RunSummary:
+              threads: int | None = None, outage_limit_s: float = OUTAGE_LIMIT_S,
+              progress: Progress | None = None) -> RunSummary:
     """Run what is missing of a study, from code that is not asynchronous; see `run_study_async`.
 
     Works in a notebook too, where a loop is already running: it then runs in a thread of its own.
     """
     def run() -> RunSummary:
         return asyncio.run(run_study_async(plan, runs=runs, concurrency=concurrency, durable=durable,
-                                           threads=threads, progress=progress or Progress.shown()))
+                                           threads=threads, outage_limit_s=outage_limit_s,
+                                           progress=progress or Progress.shown()))
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -140,6 +157,7 @@ class _Study:
         self.compiles = CompileCache(folder / "compiled")
         self.identities = (model.identity(), state_model.identity())
         self.commit = commit()
+        self.tally = Tally()
 
     async def run(self, episodes: Sequence[EpisodePlan], concurrency: int, progress: Progress) -> RunSummary:
         ended: Counter[str] = Counter()
@@ -162,7 +180,7 @@ class _Study:
                 for task in tasks:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
-        return RunSummary(self.plan.study, self.folder, dict(sorted(ended.items())), run_now)
+        return RunSummary(self.plan.study, self.folder, dict(sorted(ended.items())), run_now, self.tally.counts)
 
     async def _run_one(self, plan: EpisodePlan, progress: Progress) -> tuple[EndRecord, bool]:
         path = self.folder / plan.cell.slug / plan.arm.identity.slug / f"{plan.seed}.jsonl"
@@ -170,11 +188,12 @@ class _Study:
                            schedule=ScheduleVariant.parse(plan.cell.schedule))
         writer = EpisodeWriter(path, durable=self.durable)
         try:
-            if writer.recorded:
-                writer.take_up()
+            given_up = writer.take_up() if writer.recorded else ()
             recorded = writer.recorded
             writer.write(self._header(plan, episode))
             if recorded and isinstance(recorded[-1], EndRecord):
+                for record in recorded:
+                    self.tally.take(record)
                 return recorded[-1], False
             started = time.monotonic()
             answered = [r for r in recorded if isinstance(r, TurnRecord)]
@@ -182,11 +201,15 @@ class _Study:
             name = f"{plan.cell.slug}/{plan.arm.identity.slug}/{plan.seed}"
             end = await hold(conversation, lambda turns: progress.turn(name, turns))
             seconds = time.monotonic() - started + sum(turn.usage.latency_s for turn in answered)
-            end = replace(end, seconds=round(seconds, 3))
-            writer.write(end)
+            end = replace(end, seconds=round(seconds, 3), faults=(*given_up, *end.faults))
+            self._write(writer, end)
             return end, True
         finally:
             writer.close()
+
+    def _write(self, writer: EpisodeWriter, record: Record) -> None:
+        writer.write(record)
+        self.tally.take(record)
 
     def _header(self, plan: EpisodePlan, episode: Episode) -> EpisodeRecord:
         model, state_model = self.identities
@@ -215,13 +238,14 @@ class _Study:
                 return await make()
             return await self.compiles.get(self._compile_key(plan, stage), make)
 
+        write = partial(self._write, writer)
         model, oracle = ModelSource(ask, self.prompts, brief), OracleSource(episode)
         state, matcher = makers_for(plan.arm.name, plan.arm.options, model, oracle)
-        source = JournaledSource(state, matcher, writer.recorded, writer.write, share)
+        source = JournaledSource(state, matcher, writer.recorded, write, share)
         return Conversation(
             episode=episode, brief=brief, prompts=self.prompts, arm=make_arm(plan.arm), source=source, agent=answer,
             budgets=self.budgets, thinking=plan.cell.regime == "think",
-            recorded={r.turn: r for r in writer.recorded if isinstance(r, TurnRecord)}, write=writer.write)
+            recorded={r.turn: r for r in writer.recorded if isinstance(r, TurnRecord)}, write=write)
 
     def _compile_key(self, plan: EpisodePlan, stage: str) -> str:
         """Compiles are shared per (model, prompt set, seed, S, density, domain, brief)."""

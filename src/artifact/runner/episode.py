@@ -86,11 +86,11 @@ async def hold(conversation: Conversation, on_turn: Callable[[int], Any] = lambd
         async for turns in _turns(conversation):
             on_turn(turns)
     except ContextOverflow as error:
-        return EndRecord(EndReason.CONTEXT_OVERFLOW, turns, str(error))
+        return EndRecord(EndReason.CONTEXT_OVERFLOW, turns, str(error), faults=error.faults)
     except ModelTimeout as error:
-        return EndRecord(EndReason.TIMEOUT, turns, str(error))
+        return EndRecord(EndReason.TIMEOUT, turns, str(error), faults=error.faults)
     except ModelError as error:
-        return EndRecord(EndReason.MODEL_ERROR, turns, str(error))
+        return EndRecord(EndReason.MODEL_ERROR, turns, str(error), faults=error.faults)
     return EndRecord(EndReason.COMPLETED, turns)
 
 
@@ -129,7 +129,7 @@ async def _answer(c: Conversation, transcript: Transcript, number: int) -> tuple
         turn = c.recorded[number]
         usage = turn.usage
         return Reply(turn.reply, turn.reasoning, turn.finish_reason, usage.prompt, usage.cached,  # type: ignore[arg-type]
-                     usage.completion, usage.latency_s, usage.attempts), turn.superseded_replies
+                     usage.completion, usage.latency_s, usage.attempts, usage.faults), turn.superseded_replies
     budget = c.budgets.reply
     earlier: list[Call] = []
     while True:

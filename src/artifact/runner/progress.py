@@ -50,6 +50,11 @@ class Progress:
             if self._bar is not None:
                 self._bar.close()
 
+    def say(self, sentence: str) -> None:
+        """Say something that a person has to know, beside the bar or among the lines."""
+        if self._line is not None:
+            self._line(sentence)
+
     def turn(self, name: str, turns: int) -> None:
         """One more turn of an episode is answered."""
         if self._bar is not None:
