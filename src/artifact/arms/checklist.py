@@ -3,7 +3,6 @@
 from typing import ClassVar
 
 from artifact.arms.base import Opening, Outgoing, Request
-from artifact.errors import RequestError
 from artifact.gate import Gate
 from artifact.log.options import ArmOptions
 from artifact.log.records import Booking
@@ -14,13 +13,10 @@ class Checklist:
     """The displayed rung. Its state is the generator's own (an oracle) and is advanced on receipts."""
 
     name: ClassVar[str] = "checklist"
-    takes: ClassVar[tuple[str, ...]] = ("mode", "matched_line", "matcher", "match_every_turn")
+    takes: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, options: ArmOptions) -> None:
-        if not options.matched_line and (options.matcher != "model" or options.match_every_turn):
-            raise RequestError("the checklist runs no matcher without its line: give matched_line=true with matcher or "
-                               "match_every_turn")
-        self._options = options
+        """Take none: the checklist is an oracle."""
 
     async def open(self, opening: Opening) -> None:
         """Take the reference graph."""

@@ -21,8 +21,7 @@ class Directive:
     """
 
     name: ClassVar[str] = "directive"
-    takes: ClassVar[tuple[str, ...]] = ("state", "matcher", "match_every_turn", "corruption", "role", "unresolved",
-                                        "named", "heal")
+    takes: ClassVar[tuple[str, ...]] = ("state", "matcher", "match_every_turn", "corruption")
 
     def __init__(self, options: ArmOptions) -> None:
         self._options = options

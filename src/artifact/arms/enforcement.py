@@ -26,7 +26,7 @@ class Enforcement(Directive):
     """
 
     name: ClassVar[str] = "enforcement"
-    takes: ClassVar[tuple[str, ...]] = (*Directive.takes, "policy", "notice")
+    takes: ClassVar[tuple[str, ...]] = Directive.takes
 
     def __init__(self, options: ArmOptions) -> None:
         super().__init__(options)

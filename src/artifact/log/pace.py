@@ -1,5 +1,6 @@
 """How long turns took: from the first and the last line of each episode log, without reading what lies between."""
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +12,9 @@ from artifact.log.reader import PACKED, UNPACKED, log_lines
 from artifact.log.records import EndReason
 from artifact.log.writer import TRANSIENT_ENDS
 
-_HEADER = b'"record":"episode"}'
-_END = b'"record":"end"}'
+# A line may end with a checksum of what is before it.
+_HEADER = re.compile(rb'"record":"episode"(,"sum":"[0-9a-f]{16}")?}$')
+_END = re.compile(rb'"record":"end"(,"sum":"[0-9a-f]{16}")?}$')
 _TAIL = 4096
 
 
@@ -51,10 +53,10 @@ def _paces(lines: Iterable[bytes]) -> Iterator[Pace]:
     cell: dict[str, Any] = {}
     arm = ""
     for line in lines:
-        if line.endswith(_HEADER):
+        if _HEADER.search(line[-_TAIL:]):
             header = orjson.loads(line)
             cell, arm = header["cell"], header["arm"]["name"]
-        elif line.endswith(_END) and cell:
+        elif cell and _END.search(line[-_TAIL:]):
             end = orjson.loads(line)
             if end["reason"] == EndReason.COMPLETED and end["turns"]:
                 yield Pace(cell["model"], cell["state_model"], arm, cell["size"], end["turns"], end["seconds"])
@@ -69,6 +71,6 @@ def has_ended(path: Path) -> bool:
             last = file.read().rstrip(b"\n").rpartition(b"\n")[2]
     except FileNotFoundError:
         return False
-    if not last.endswith(_END):
+    if not _END.search(last):
         return False
     return orjson.loads(last)["reason"] not in TRANSIENT_ENDS
