@@ -20,7 +20,7 @@ def runs(tmp_path: Path) -> Path:
     folder = tmp_path / "runs"
     for seed in (20, 100, 9):
         save(play(every_kind(seed)), folder)
-        save(play(every_kind(seed), arm="checklist", options={"mode": "replace"}), folder)
+        save(play(every_kind(seed), arm="checklist", options={"corruption": 0.5}), folder)
     return folder
 
 
@@ -33,7 +33,7 @@ def data(tmp_path: Path) -> Path:
 
 def test_a_cell_and_arm_make_one_file(runs: Path, data: Path) -> None:
     report = pack(runs, data)
-    options_hash = hashlib.sha256(b'{"mode":"replace"}').hexdigest()[:8]
+    options_hash = hashlib.sha256(b'{"corruption":0.5}').hexdigest()[:8]
     assert [path.relative_to(data).as_posix() for path in report.files] == [
         f"logs/study/{CELL}.checklist.{options_hash}.jsonl.zst", f"logs/study/{CELL}.raw.jsonl.zst"]
     assert (report.episodes, report.left_out) == (6, 0)

@@ -143,7 +143,7 @@ def test_an_episode_that_occurs_twice_is_refused() -> None:
 
 
 def test_the_same_seed_under_other_options_is_another_episode() -> None:
-    logs = [play(every_kind(), options=options) for options in ({}, {"mode": "replace"})]
+    logs = [play(every_kind(), options=options) for options in ({}, {"corruption": 0.5})]
     assert len(episode_frame(logs)) == 2
 
 

@@ -28,7 +28,7 @@ from chat_server import QUICK, ChatServer, completion, error
 from episode_logs import edit, every_kind, play, save
 
 HOSTILE = [
-    "../../../etc/passwd", "/etc/cron.d/x", "C:\\x", "{0.__class__.__mro__}", "{prompts}", "%s%n%x", "$(touch /tmp/x)",
+    "../../../etc/passwd", "/etc/cron.d/x", "C:\\x", "{0.__class__.__mro__}", "{prompts}", "%s%n%x", "$(touch ../x)",
     "`id`", "\x1b[2J\x1b]0;owned\x07", "\r\x08\x7f\x9b31m", "\x00", "\u202eevil\u2066", "\\input{/etc/passwd}",
     "\\write18{id}", "$x^2_3 & % # ~ }{ \\\\", "[*] --", "<script>alert(1)</script>", "</pre><img src=x onerror=y>",
     "&lt;", "=1+1", "\U0001f600 日本語 \u0301", "ref RC-{code}/{work_order}", "\ufeff\u2028\u2029",

@@ -12,6 +12,7 @@ import matplotlib as mpl
 import matplotlib.style
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from artifact import paths
 from artifact.errors import InfrastructureError
@@ -69,6 +70,8 @@ def save(figure: Figure, name: str, folder: Path = paths.FIGURES) -> SavedFigure
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with figure_style():
+            for text in figure.findobj(Text):  # names come from logs: data, and some characters can't be drawn
+                text.set_text("\n".join(map(drawable, text.get_text().split("\n"))))
             figure.savefig(saved.pdf, metadata={"CreationDate": None, "Creator": None, "Producer": None})
             figure.savefig(saved.png, metadata={"Software": None})
     except OSError as error:
