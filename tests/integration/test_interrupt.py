@@ -1,6 +1,7 @@
 """Ctrl-C: a real process and a real signal; it ends cleanly within two seconds and says how to go on."""
 
 import os
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -21,7 +22,9 @@ GRACE_S = 10.0
 
 
 def started(command: list[str]) -> "subprocess.Popen[str]":
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # A shell starts its background jobs deaf to Ctrl-C, and these tests may run in one.
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
 
 
 def ends_cleanly(process: "subprocess.Popen[str]", folder: Path) -> None:
