@@ -24,7 +24,7 @@ GRACE_S = 10.0
 def started(command: list[str]) -> "subprocess.Popen[str]":
     # A shell starts its background jobs deaf to Ctrl-C, and these tests may run in one.
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+                            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # noqa: PLW1509
 
 
 def ends_cleanly(process: "subprocess.Popen[str]", folder: Path) -> None:
