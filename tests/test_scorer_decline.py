@@ -32,6 +32,8 @@ CITED = [
     f"Step s3 has been completed already, no new booking needed.\n{REF}",
     f"That step was completed under #W1111; I will not book a new work order for it.\n{REF}",
     f"I do not need to redo s3.\n{REF}",
+    f"This step will not be completed.\n{REF}",
+    f"The step is not complete, so it cannot be booked.\n{REF}",
     f"I will refer to the earlier completion without booking a new work order.\n{REF}",
 ]
 BOOKED = [
@@ -54,6 +56,8 @@ BOOKED = [
     f"Done. {REF} I won't do anything else.",
     f"This is the requested redo of s3, already completed before; executing it again as authorized: {REF}",
     f"I notified the vendors whose offers we rejected.\n{REF}",
+    f"The step is not complete.\n{REF}",
+    f"Step s3 has not been done yet; its prerequisites are.\n{REF}",
 ]
 
 

@@ -33,6 +33,8 @@ _ACT = (
     r"proceed|start|begin|process|fulfil|go ahead|move forward|act on|take (?:any )?action|send|place|sign\b|submit|"
     r"schedul|mark|handle)"
 )
+# That a step is open isn't a word about what the agent does: "the step is not complete" goes with a booking of it too.
+_OPEN = r"(?:is|are|was|were|has|have)(?: not|n't)(?:\s(?:been|yet|now|currently)){0,2}\s(?:complete|completed|done)\b"
 _REDO = r"(?:redo|re-do|repeat|re-?(?:execut|perform|book|run))"
 
 _TAKEN_BACK = (
@@ -55,7 +57,7 @@ _STATUS = (
     r"\bprerequisites? [^.;\n]{0,60}\b(?:not|missing|incomplete|unmet|pending)\b",
 )
 _REFUSED = (
-    rf"(?:{_AGENT}|{_THING}){_NOT}{_BETWEEN}{_ACT}",
+    rf"(?:{_AGENT}|{_THING}(?!{_OPEN})){_NOT}{_BETWEEN}{_ACT}",
     rf"\bunable to{_BETWEEN}{_ACT}",
     r"\b(?:i|we)\s(?:must |have to |need to |will )?(?:declin|refus)(?:e|ed|ing)\b",
     r"\b(?:request|step|task|work order|booking) (?:is |was |has been |must be )?(?:declined|refused|rejected)\b",
