@@ -34,7 +34,7 @@ def episodes(
         counts = {channel.value: count for channel, count in violations.items()}
         rows.append({
             "study": study, "model": model, "state_model": state_model or model, "size": size, "density": 0.15,
-            "domain": domain, "brief": brief, "regime": regime, "prompts": "paper", "schedule": "canonical",
+            "domain": domain, "brief": brief, "regime": regime, "prompts": "fewshot", "schedule": "canonical",
             "cell": cell(model, state_model or model, size, brief, regime), "arm": arm, "options": options,
             "seed": first_seed + number, "end_reason": "timeout" if outcome is None else "completed",
             "completed": outcome is not None, "turns": 44, "strict": bool(outcome), "decline_aware": bool(outcome),

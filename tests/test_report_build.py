@@ -14,7 +14,7 @@ from artifact.log import EndReason
 from artifact.report import BuiltReport, build_report, ladders, load_scored
 from artifact.report.build import Destination
 from artifact.report.example import example_logs
-from artifact.report.numbers import Number, ladder_numbers, totals, write_numbers
+from artifact.report.numbers import Number, configuration_name, ladder_numbers, totals, write_numbers
 from artifact.report.provenance_table import provenance_table
 from artifact.report.scored import log_sources
 from artifact.report.sentences import measured_sentence, order_sentence, rung_sentence
@@ -145,6 +145,13 @@ def test_the_example_is_the_lowest_seed_that_all_rungs_completed(runs: Path) -> 
 def test_a_seed_that_no_rung_completed_is_refused(runs: Path) -> None:
     with pytest.raises(RequestError, match="no completed episode has seed 102"):
         example_logs([runs], load_scored([runs]), seed=102)
+
+
+def test_two_prompt_sets_and_two_schedules_of_one_agent_have_numbers_of_their_own() -> None:
+    (ladder,) = ladders(scored(climb({"raw": 1}, 8)).episodes)
+    kinds = [replace(ladder.configuration, prompts=prompts, schedule=schedule)
+             for prompts in ("fewshot", "paper") for schedule in ("canonical", "rotated", "ambiguous=0.15")]
+    assert len({configuration_name(kind) for kind in kinds}) == len(kinds)
 
 
 def test_numbers_are_defined_once_each_with_where_they_come_from(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from artifact.report.ladder import BRIEFS, RUNGS, Configuration, Ladder, Scoring
 from artifact.report.scored import ScoredLogs
 from artifact.report.tables import NOT_RUN_TEXT, p_text, write_text
 from artifact.report.tex import escape, macro_name
+from artifact.taskstate import CANONICAL
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,8 @@ def configuration_name(configuration: Configuration) -> str:
     parts += [c.domain] if c.domain != "procurement" else []
     parts += [c.brief] if c.brief != BRIEFS[0] else []
     parts += [c.regime] if c.regime != "no_think" else []
+    parts += [c.prompts] if c.prompts != "fewshot" else []
+    parts += [c.schedule] if c.schedule != CANONICAL else []
     return macro_name(*parts)
 
 
