@@ -152,9 +152,14 @@ SPOOFED = {"schedule": ScheduleVariant(spoofed=True), "seeds": tuple(range(100, 
 def test_a_gullible_agent_books_forged_work_unless_it_is_enforced(tmp_path):
     rungs = tuple(ArmSpec(name) for name in ("raw", "checklist", "directive", "enforcement"))
     _, frame = smoke(tmp_path, "spoofing", "scripted:gullible", arms=rungs, **SPOOFED)
-    for arm in ("raw", "checklist", "directive"):
-        assert (rung(frame, arm)["unrequested"] > 0).any()
+    seeds, sizes = SPOOFED["seeds"], SPOOFED["sizes"]
+    _, plain = smoke(tmp_path / "plain", "ladder", "scripted:gullible", arms=rungs, seeds=seeds, sizes=sizes)
     enforced = rung(frame, "enforcement")
+    # Which forms a schedule forges is drawn, so a small project may have none that names another step.
+    for arm in ("raw", "checklist", "directive"):
+        forged = rung(frame, arm)["unrequested"].sum()
+        assert forged > rung(plain, arm)["unrequested"].sum()
+        assert forged > enforced["unrequested"].sum()
     assert not enforced[list(NEVER_UNDER_ENFORCEMENT)].to_numpy().any()
 
 
