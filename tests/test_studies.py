@@ -155,7 +155,7 @@ def test_a_gullible_agent_books_forged_work_unless_it_is_enforced(tmp_path):
     seeds, sizes = SPOOFED["seeds"], SPOOFED["sizes"]
     _, plain = smoke(tmp_path / "plain", "ladder", "scripted:gullible", arms=rungs, seeds=seeds, sizes=sizes)
     enforced = rung(frame, "enforcement")
-    # Which forms a schedule forges is drawn, so a small project may have none that names another step.
+    # Over all seeds: which forms a schedule forges, and where, is drawn, and one seed alone may show none.
     for arm in ("raw", "checklist", "directive"):
         forged = rung(frame, arm)["unrequested"].sum()
         assert forged > rung(plain, arm)["unrequested"].sum()
