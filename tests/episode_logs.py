@@ -208,7 +208,7 @@ def timeless(folder: Path, *, troubles: bool = True) -> dict[str, list]:
     for path in sorted(folder.rglob("*.jsonl")):
         records = [RECORD_TYPES[r.record].dump_python(r, mode="json") for r in _records(path)]
         for record in records:
-            for key in ("started", "seconds"):
+            for key in ("started", "seconds", "package"):
                 record.pop(key, None)
             for usage in [record.get("usage"), *(call["usage"] for call in record.get("calls", ()))]:
                 for key in passing if usage else ():

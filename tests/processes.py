@@ -97,9 +97,15 @@ class KillReport:
         return sum(record["record"] == "turn" for log in self.expected.values() for record in log)
 
     @property
-    def lost(self) -> int:
+    def missing(self) -> list:
         """Records of the calm run that are missing or read otherwise."""
-        return sum(record not in self.found.get(name, []) for name, log in self.expected.items() for record in log)
+        return [record for name, log in self.expected.items() for record in log
+                if record not in self.found.get(name, [])]
+
+    @property
+    def lost(self) -> int:
+        """How many they are."""
+        return len(self.missing)
 
     @property
     def doubled(self) -> int:

@@ -33,6 +33,8 @@ def main() -> int:
         lost, doubled, turns, studies = lost + report.lost, doubled + report.doubled, turns + report.turns, studies + 1
         print(f"{sum(killed.values())} of {options.instants} instants, {time.monotonic() - started:.0f} s: "
               f"{lost} records lost, {doubled} doubled", flush=True)
+        for record in report.missing[:3]:
+            print(f"  missing or otherwise: {record}")
     print(f"killed at {sum(killed.values())} instants in {studies} studies of {turns} turns in all "
           f"({', '.join(f'{victim} {count}' for victim, count in killed.items())}): "
           f"{lost} records lost, {doubled} doubled")

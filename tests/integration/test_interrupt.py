@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -78,3 +79,10 @@ def test_a_second_runner_of_a_study_is_told_who_runs_it_and_stops(tmp_path: Path
     assert second.returncode == 2
     assert f"is being run by process {os.getpid()}" in second.stderr
     assert not list(tmp_path.rglob("*.jsonl"))
+
+
+def test_while_the_program_is_still_loading_the_one_who_answers_is_there_first() -> None:
+    loaded = subprocess.run([sys.executable, "-c", "import sys, artifact.cli.main; print(*sys.modules)"],
+                            capture_output=True, text=True, check=True).stdout.split()
+    assert "artifact.cli.main" in loaded
+    assert not {"aiohttp", "pandas", "matplotlib", "artifact.runner"} & set(loaded)

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Sequence
 
 import artifact
-from artifact.cli import inspecting, models, paraphrasing, release, reporting, running, studying
 from artifact.cli.words import printable
 from artifact.errors import ArtifactError
 
@@ -18,6 +17,9 @@ class _Parser(argparse.ArgumentParser):
 
 def build_parser() -> argparse.ArgumentParser:
     """The whole command line."""
+    # Loading them takes a second or two, in which Ctrl-C shall find `main` listening.
+    from artifact.cli import inspecting, models, paraphrasing, release, reporting, running, studying
+
     parser = _Parser(prog="artifact", description="How strongly should task state act on an LLM agent? "
                                                   "Run the ladder, score it, rebuild every table and figure.")
     parser.add_argument("--version", action="version", version=f"artifact {artifact.__version__}")
@@ -29,8 +31,8 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 done, 1 the answer is no, 2 bad request, 3 infrastructure."""
-    options = build_parser().parse_args(arguments)
     try:
+        options = build_parser().parse_args(arguments)
         return int(options.run(options) or 0)
     except ArtifactError as error:
         print(f"artifact: {printable(str(error))}", file=sys.stderr)
