@@ -30,10 +30,10 @@ class FixedSource:
         self.matches, self.graph = matches, graph
         self.asked: list[int] = []
 
-    async def plan(self) -> CompileRecord:
+    async def plan(self, earlier=None) -> CompileRecord:
         return CompileRecord("plan", "compiled", self.graph, error=None if self.graph else "no JSON")
 
-    async def revision(self, message: str) -> CompileRecord:
+    async def revision(self, message: str, earlier=None) -> CompileRecord:
         return CompileRecord("revision", "compiled", GRAPH.revise(REVISION), revision=REVISION)
 
     async def match(self, request: Request) -> MatchRecord:
@@ -58,7 +58,7 @@ def test_raw_adds_nothing_and_enters_everything():
     arm, _ = open_arm("raw")
     request, outgoing = ask(arm, 0)
     assert outgoing.content == "please (#W0001)"
-    bookings = arm.receive(request, "ref RC-1004/#W0001 and ref RC-9999/#W0001")
+    bookings = arm.receive(request, "ref RC-1004/#W0001 and ref RC-9999/#W0001").bookings
     assert [(b.code, b.accepted) for b in bookings] == [("RC-1004", True), ("RC-9999", True)]
 
 
@@ -91,13 +91,13 @@ def test_directive_gate_lets_the_agent_disobey():
     arm, _ = open_arm("directive", {0: ("s2", False)})
     request, outgoing = ask(arm, 0)
     assert "BLOCKED -- prerequisites still missing: s1." in outgoing.content
-    assert arm.receive(request, "ref RC-1002/#W0001")[0].accepted
+    assert arm.receive(request, "ref RC-1002/#W0001").bookings[0].accepted
 
 
 def test_enforcement_refuses_and_tells_at_the_next_turn():
     arm, _ = open_arm("enforcement", {0: ("s2", False), 1: (None, False), 2: (None, False)})
     request, _ = ask(arm, 0)
-    booking, = arm.receive(request, "ref RC-1002/#W0001")
+    booking, = arm.receive(request, "ref RC-1002/#W0001").bookings
     assert (booking.accepted, booking.step, booking.reason) == (False, "s2", "step s2 is BLOCKED")
     _, outgoing = ask(arm, 1)
     assert outgoing.content == ("[BOOKING REJECTED] Your line 'ref RC-1002/#W0001' was REJECTED -- step s2 is BLOCKED; "
@@ -110,7 +110,7 @@ def test_a_redo_is_admitted_only_while_it_is_authorized():
     outcomes = []
     for turn in range(3):
         request, _ = ask(arm, turn, order=f"#W000{turn}")
-        outcomes.append(arm.receive(request, f"ref RC-1001/#W000{turn}")[0].accepted)
+        outcomes.append(arm.receive(request, f"ref RC-1001/#W000{turn}").bookings[0].accepted)
     assert outcomes == [True, True, False]
 
 
@@ -126,7 +126,7 @@ def test_a_failed_compile_gives_no_directives_and_enters_no_booking():
     assert ask(arm, 0)[1].directive is None
     arm, _ = open_arm("enforcement", {0: ("s1", False)}, graph=None)
     request, _ = ask(arm, 0)
-    booking, = arm.receive(request, "ref RC-1001/#W0001")
+    booking, = arm.receive(request, "ref RC-1001/#W0001").bookings
     assert (booking.accepted, booking.reason) == (False, "the task state is not available")
 
 
@@ -151,7 +151,7 @@ def test_enforcement_never_commits_a_second_or_a_cancelled_execution(turns, revi
         order = f"#W{number:04}"
         request, outgoing = ask(arm, number, order=order)
         redo = outgoing.directive.step if outgoing.directive and outgoing.directive.kind == "redo" else None
-        for booking in arm.receive(request, "\n".join(f"ref {code}/{order}" for code in codes)):
+        for booking in arm.receive(request, "\n".join(f"ref {code}/{order}" for code in codes)).bookings:
             if booking.accepted:
                 assert booking.step not in {step for step, _ in committed} or booking.step == redo
                 assert not (cancelled and booking.step == "s3")

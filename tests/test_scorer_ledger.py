@@ -3,8 +3,9 @@
 import pytest
 
 from artifact.scorer import score_frames, score_log
-from artifact.scorer.ledger import ledger_entries, ledger_turns
+from artifact.scorer.ledger import ledger_turns
 from artifact.taskstate import ScriptedTurn, Status, TaskState
+from artifact.taskstate.ledger import read_ledger
 from episode_logs import every_kind, owed, perfect, play
 
 
@@ -16,7 +17,7 @@ from episode_logs import every_kind, owed, perfect, play
     ("LEDGER RC-1001 MAYBE", {}),
 ])
 def test_ledger_lines_are_read_and_the_last_one_for_a_code_counts(reply: str, expected: dict[str, str]) -> None:
-    assert ledger_entries(reply) == expected
+    assert {code: status.upper() for code, status in read_ledger([reply]).items()} == expected
 
 
 def faithful(number: int, turn: ScriptedTurn, state: TaskState) -> str:

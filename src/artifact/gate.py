@@ -6,7 +6,7 @@ The gate arms and the harnesses use this same object, and so can any agent: `art
 Invariants: a step becomes done only by a receipt; the state admits no second and no cancelled execution.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from artifact.taskstate import Corruption, Decision, Receipt, Revision, Status, TaskGraph, TaskState
@@ -107,6 +107,10 @@ class Gate:
     def disturb(self, corruption: Corruption, turn: int) -> None:
         """Corrupt the state on purpose, for the corrupted-state ablation."""
         self._state = corruption.apply(self._state, turn)
+
+    def rebuild(self) -> None:
+        """Rebuild the done bits from the receipts, so that none that was lost or made up lasts (Appendix D.4)."""
+        self._state = replace(self._state, receipts=self.receipts)
 
     @property
     def receipts(self) -> tuple[Receipt, ...]:

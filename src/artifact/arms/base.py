@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
+from artifact.arms.healing import Earlier
 from artifact.arms.prompts import PromptSet
 from artifact.log.options import ArmOptions
 from artifact.log.records import Booking, CompileRecord, DirectiveIssued, MatchRecord
@@ -38,14 +39,36 @@ class Outgoing:
     ----------
     content : str
         The user message that enters the transcript.
+    shown : str or None
+        The user message as this call alone shows it; None where that is `content`.
+    system : str
+        What ends the system prompt in this call alone; empty for nothing.
     directive, notices, checklist
-        What the message carries beyond the request, for the log.
+        What is carried beyond the request, for the log.
     """
 
     content: str
+    shown: str | None = None
+    system: str = ""
     directive: DirectiveIssued | None = None
     notices: tuple[str, ...] = ()
     checklist: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the execution channel does with a reply.
+
+    Parameters
+    ----------
+    bookings : tuple of Booking
+        Every booking of the turn so far, those of earlier replies to the same request included.
+    again : str or None
+        What the agent is told within the turn, to reply anew; None where the reply stands.
+    """
+
+    bookings: tuple[Booking, ...]
+    again: str | None = None
 
 
 class StateSource(Protocol):
@@ -54,12 +77,12 @@ class StateSource(Protocol):
     The runner supplies it, journals what it does and replays it on resume; an arm only asks.
     """
 
-    async def plan(self) -> CompileRecord:
-        """The graph of the brief."""
+    async def plan(self, earlier: Earlier | None = None) -> CompileRecord:
+        """The graph of the brief; after a flagged compile, compiled once more."""
         ...
 
-    async def revision(self, message: str) -> CompileRecord:
-        """The revision that the message orders."""
+    async def revision(self, message: str, earlier: Earlier | None = None) -> CompileRecord:
+        """The revision that the message orders; after a flagged compile, compiled once more."""
         ...
 
     async def match(self, request: Request) -> MatchRecord:
@@ -97,6 +120,8 @@ class Arm(Protocol):
 
     name: ClassVar[str]
     takes: ClassVar[tuple[str, ...]]
+    # Texts of the prompt set that the brief ends with for this arm.
+    brief_ends_with: ClassVar[tuple[str, ...]]
 
     def __init__(self, options: ArmOptions) -> None: ...
 
@@ -108,8 +133,8 @@ class Arm(Protocol):
         """What is sent for a request."""
         ...
 
-    def receive(self, request: Request, reply: str) -> tuple[Booking, ...]:
-        """What the execution channel does with the reply's bookings."""
+    def receive(self, request: Request, reply: str) -> Outcome:
+        """What the execution channel does with the reply's bookings; called for each reply to a request."""
         ...
 
     async def revise(self, message: str) -> None:

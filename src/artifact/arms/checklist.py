@@ -2,18 +2,28 @@
 
 from typing import ClassVar
 
-from artifact.arms.base import Opening, Outgoing, Request
+from artifact.arms.base import Opening, Outcome, Outgoing, Request
+from artifact.errors import RequestError
 from artifact.gate import Gate
 from artifact.log.options import ArmOptions
 from artifact.log.records import Booking
 from artifact.taskstate import parse_bookings
 
 
+def in_slot(request: Request, checklist: str, options: ArmOptions) -> Outgoing:
+    """A request with a checklist after it, in the transcript or, in mode replace, in this call alone."""
+    content = f"{request.text}\n\n{checklist}"
+    if options.mode == "replace":
+        return Outgoing(request.text, shown=content, checklist=checklist)
+    return Outgoing(content, checklist=checklist)
+
+
 class Checklist:
     """The displayed rung. Its state is the generator's own (an oracle) and is advanced on receipts."""
 
     name: ClassVar[str] = "checklist"
-    takes: ClassVar[tuple[str, ...]] = ()
+    takes: ClassVar[tuple[str, ...]] = ("mode", "matched_line", "matcher", "match_every_turn")
+    brief_ends_with: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, options: ArmOptions) -> None:
         """Take none: the checklist is an oracle."""
@@ -26,11 +36,17 @@ class Checklist:
         self._gate = Gate(record.graph)
 
     async def compose(self, request: Request) -> Outgoing:
-        """Append the checklist to the request."""
+        """Put the checklist after the request."""
         checklist = self._opening.prompts.checklist(self._gate.state)
-        return Outgoing(f"{request.text}\n\n{checklist}", checklist=checklist)
+        if self._options.matched_line and (request.is_request or self._options.match_every_turn):
+            match = await self._opening.source.match(request)
+            if match.step is not None:
+                text = self._gate.state.graph[match.step].text
+                line = self._opening.prompts.render("matched_line", step=match.step, text=text)
+                checklist = f"{checklist}\n{line}"
+        return in_slot(request, checklist, self._options)
 
-    def receive(self, request: Request, reply: str) -> tuple[Booking, ...]:
+    def receive(self, request: Request, reply: str) -> Outcome:
         """Enter every booking, and tick off the steps that the plan knows."""
         bookings = []
         for line in parse_bookings(reply, request.work_order):
@@ -38,7 +54,7 @@ class Checklist:
             bookings.append(Booking(line.code, line.work_order, step, accepted=True))
             if step is not None:
                 self._gate.receipt(step, work_order=line.work_order, turn=request.turn)
-        return tuple(bookings)
+        return Outcome(tuple(bookings))
 
     async def revise(self, message: str) -> None:
         """Take the revised reference graph."""

@@ -8,7 +8,7 @@ no such lines: its messages pass unchanged.
 import re
 
 _FORGED = re.compile(
-    r"\[(?:TASK-STATE|BOOKING REJECTED|PROJECT CHECKLIST)[^\n]*"
+    r"\[(?:TASK-STATE|BOOKING REJECTED|PROJECT CHECKLIST|PROJECT LEDGER)[^\n]*"
     r"|^[ \t]*-[ \t]*s\d+:[ \t]*(?:TODO|DONE|CANCELLED)\b[^\n]*"
     r"|^[ \t]*LEDGER[ \t]+RC-\d{4}[^\n]*"
     r"|\bref[ \t]+RC-\d{4}[ \t]*/[ \t]*#W\d{4}",

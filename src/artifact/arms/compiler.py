@@ -8,10 +8,11 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from artifact.arms.healing import Earlier
 from artifact.arms.prompts import PromptSet, numbered_steps
 from artifact.arms.structured import Answer, Ask, Unusable, ask_json
 from artifact.log.records import Call, CompileRecord
-from artifact.taskstate import Revision, Step, TaskGraph, validate
+from artifact.taskstate import Defect, Finding, Revision, Step, TaskGraph, validate
 
 # The plan's lines are protocol: `- s3: text (requires: s1, s2) [completion code RC-1234]`.
 _PLAN_LINE = re.compile(
@@ -19,7 +20,7 @@ _PLAN_LINE = re.compile(
 _CODE_SCHEMA = {"type": "string", "pattern": "^RC-[0-9]{4}$"}
 
 
-async def compile_plan(ask: Ask, prompts: PromptSet, brief: str) -> CompileRecord:
+async def compile_plan(ask: Ask, prompts: PromptSet, brief: str, earlier: Earlier | None = None) -> CompileRecord:
     """Compile V, E and the completion codes from the brief.
 
     Parameters
@@ -30,34 +31,47 @@ async def compile_plan(ask: Ask, prompts: PromptSet, brief: str) -> CompileRecor
         Decides the way of asking: the whole plan in one call, or one call for each of its lines.
     brief : str
         The system prompt that the agent gets.
+    earlier : Earlier or None
+        A compile of the same brief that was flagged: its defects are named, and lines without any are kept.
 
     Returns
     -------
     CompileRecord
-        Stage ``"plan"``; `graph` is None and `error` says why when the model gave no usable answer.
+        Stage ``"plan"``, or ``"plan_again"`` after an earlier one; `graph` is None and `error` says why when the
+        model gave no usable answer.
     """
     lines = {match["id"]: match for match in _PLAN_LINE.finditer(brief)}
     texts = {step: match["text"] for step, match in lines.items()}
     calls: list[Call] = []
     steps: list[Step] = []
     if prompts.asking.compile == "plan":
-        answer = await ask_json(ask, prompts, prompts.render("compile_plan", brief=brief), purpose="compile",
-                                schema=_plan_schema(list(texts)), read=lambda found: _read_plan(found, texts))
-        return _plan_record(answer.value, answer.error, answer.calls)
+        prompt = prompts.render("compile_plan", brief=brief)
+        continued = earlier.continued(prompts, prompt, earlier.findings) if earlier else ()
+        answer = await ask_json(ask, prompts, prompt, purpose="compile", schema=_plan_schema(list(texts)),
+                                read=lambda found: _read_plan(found, texts), continued=continued)
+        return _plan_record(answer.value, answer.error, answer.calls, earlier)
     for step, match in lines.items():
-        one = await ask_json(ask, prompts, prompts.render("compile_step", line=match[0]), purpose="compile",
+        findings = earlier.concerning(step) if earlier else ()
+        if earlier and earlier.record.graph is not None and not findings:
+            steps.append(earlier.record.graph[step])
+            continue
+        prompt = prompts.render("compile_step", line=match[0])
+        one = await ask_json(ask, prompts, prompt, purpose="compile",
                              schema=_step_schema([other for other in texts if other != step]),
-                             read=lambda found, step=step: _read_step(step, found, texts))  # type: ignore[misc]
+                             read=lambda found, step=step: _read_step(step, found, texts),  # type: ignore[misc]
+                             continued=earlier.continued(prompts, prompt, findings) if earlier else ())
         calls += one.calls
         if one.value is None:
-            return _plan_record(None, f"the line of {step}: {one.error}", tuple(calls))
+            return _plan_record(None, f"the line of {step}: {one.error}", tuple(calls), earlier)
         steps.append(one.value)
-    return _plan_record(TaskGraph(tuple(steps)), None, tuple(calls))
+    return _plan_record(TaskGraph(tuple(steps)), None, tuple(calls), earlier)
 
 
-def _plan_record(graph: TaskGraph | None, error: str | None, calls: tuple[Call, ...]) -> CompileRecord:
+def _plan_record(graph: TaskGraph | None, error: str | None, calls: tuple[Call, ...],
+                 earlier: Earlier | None) -> CompileRecord:
     defects = tuple(validate(graph)) if graph is not None else ()
-    return CompileRecord("plan", "compiled", graph, error=error, defects=defects, calls=calls)
+    return CompileRecord("plan_again" if earlier else "plan", "compiled", graph, error=error, defects=defects,
+                         calls=calls)
 
 
 def _step_schema(others: list[str]) -> dict[str, Any]:
@@ -104,7 +118,8 @@ def _read_plan(found: dict[str, Any], texts: dict[str, str]) -> TaskGraph:
     return TaskGraph(tuple(_read_step(step, entries[step], texts) for step in texts))
 
 
-async def compile_revision(ask: Ask, prompts: PromptSet, graph: TaskGraph, message: str) -> CompileRecord:
+async def compile_revision(ask: Ask, prompts: PromptSet, graph: TaskGraph, message: str,
+                           earlier: Earlier | None = None) -> CompileRecord:
     """Compile the change of plan from the client's message.
 
     Parameters
@@ -115,11 +130,14 @@ async def compile_revision(ask: Ask, prompts: PromptSet, graph: TaskGraph, messa
         The compiled graph so far.
     message : str
         The revision message as the agent sees it.
+    earlier : Earlier or None
+        A compile of the same message that was flagged: its defects are named.
 
     Returns
     -------
     CompileRecord
-        Stage ``"revision"``, `graph` being the revised one; None with the reason in `error` on failure.
+        Stage ``"revision"``, or ``"revision_again"`` after an earlier one, `graph` being the revised one; None with
+        the reason in `error` on failure.
 
     Notes
     -----
@@ -129,14 +147,17 @@ async def compile_revision(ask: Ask, prompts: PromptSet, graph: TaskGraph, messa
     texts = {step.id: step.text for step in graph.steps}
     if prompts.asking.revise == "whole":
         prompt = prompts.render("compile_revision", steps=numbered_steps(texts.items()), message=message)
-        answer = await ask_json(ask, prompts, prompt, purpose="compile", schema=_revision_schema(list(texts)),
-                                read=lambda found: _read_revision(found, texts))
+        answer = await ask_json(
+            ask, prompts, prompt, purpose="compile", schema=_revision_schema(list(texts)),
+            read=lambda found: _read_revision(found, texts),
+            continued=earlier.continued(prompts, prompt, earlier.findings) if earlier else ())
     else:
-        answer = await _revision_in_parts(ask, prompts, texts, message)
+        answer = await _revision_in_parts(ask, prompts, texts, message, earlier)
+    stage = "revision_again" if earlier else "revision"
     if answer.value is None:
-        return CompileRecord("revision", "compiled", None, error=answer.error, calls=answer.calls)
+        return CompileRecord(stage, "compiled", None, error=answer.error, calls=answer.calls)
     revised = graph.revise(answer.value)
-    return CompileRecord("revision", "compiled", revised, revision=answer.value, defects=tuple(validate(revised)),
+    return CompileRecord(stage, "compiled", revised, revision=answer.value, defects=tuple(validate(revised)),
                          calls=answer.calls)
 
 
@@ -162,11 +183,14 @@ def _read_revision(found: dict[str, Any], texts: dict[str, str]) -> Revision:
                     tuple(relax) if relax is not None else None)
 
 
-async def _revision_in_parts(ask: Ask, prompts: PromptSet, texts: dict[str, str], message: str) -> Answer[Revision]:
+async def _revision_in_parts(ask: Ask, prompts: PromptSet, texts: dict[str, str], message: str,
+                             earlier: Earlier | None) -> Answer[Revision]:
     named = _named_in(message, texts)
+    prompt = prompts.render("revise_cancel", steps=numbered_steps(texts.items()), message=message)
     cancelled = await ask_json(
-        ask, prompts, prompts.render("revise_cancel", steps=numbered_steps(texts.items()), message=message),
-        purpose="compile", schema=_cancel_schema(list(named)), read=lambda found: _known([found.get("cancel")], named))
+        ask, prompts, prompt, purpose="compile", schema=_cancel_schema(list(named)),
+        read=lambda found: _known([found.get("cancel")], named),
+        continued=earlier.continued(prompts, prompt, _about_cancel(earlier, texts, message)) if earlier else ())
     calls = list(cancelled.calls)
     if cancelled.value is None:
         return Answer(None, f"the cancelled step: {cancelled.error}", tuple(calls))
@@ -177,15 +201,30 @@ async def _revision_in_parts(ask: Ask, prompts: PromptSet, texts: dict[str, str]
         if not candidates:  # the message names nothing that the step could still require
             rewires.append((step, ()))
             continue
+        prompt = prompts.render("revise_step", message=sentence, step_text=texts[step])
         answer = await ask_json(
-            ask, prompts, prompts.render("revise_step", message=sentence, step_text=texts[step]), purpose="compile",
-            schema=_requires_schema(candidates),
-            read=lambda found, candidates=candidates: _read_requires(found, candidates, texts))  # type: ignore[misc]
+            ask, prompts, prompt, purpose="compile", schema=_requires_schema(candidates),
+            read=lambda found, candidates=candidates: _read_requires(found, candidates, texts),  # type: ignore[misc]
+            continued=earlier.continued(prompts, prompt, earlier.concerning(step), lambda other: f'"{texts[other]}"')
+            if earlier else ())
         calls += answer.calls
         if answer.value is None:
             return Answer(None, f"the prerequisites of {step}: {answer.error}", tuple(calls))
         rewires.append((step, answer.value))
     return Answer(Revision(cancel, tuple(rewires), None), None, tuple(calls))
+
+
+def _about_cancel(earlier: Earlier, texts: dict[str, str], message: str) -> tuple[Finding, ...]:
+    """Defects that speak against the cancelled step itself: a step still requires it that the message leaves alone.
+
+    A message names every step that it affects, so such a step was not affected by what it really cancels.
+    """
+    revision = earlier.record.revision
+    if revision is None or revision.cancel is None:
+        return ()
+    affected = _sentences_about(message, texts, revision.cancel)
+    return tuple(finding for finding in earlier.findings
+                 if finding.defect is Defect.CANCELLED_PREREQUISITE and finding.steps[0] not in affected)
 
 
 def _named_in(message: str, texts: dict[str, str]) -> dict[str, str]:

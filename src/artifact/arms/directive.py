@@ -2,11 +2,14 @@
 
 from typing import ClassVar
 
-from artifact.arms.base import Opening, Outgoing, Request
+from artifact.arms.base import Opening, Outcome, Outgoing, Request
+from artifact.arms.healing import Earlier
 from artifact.gate import DirectiveKind, Gate
 from artifact.log.options import ArmOptions
-from artifact.log.records import Booking, DirectiveIssued
-from artifact.taskstate import Corruption, RefLine, parse_bookings
+from artifact.log.records import Booking, CompileRecord, DirectiveIssued, MatchRecord
+from artifact.taskstate import Corruption, Finding, RefLine, parse_bookings
+
+UNRESOLVED = "unresolved"  # the kind of a directive to ask back: no state of a step implies it
 
 
 class Directive:
@@ -17,63 +20,105 @@ class Directive:
     Parameters
     ----------
     options : ArmOptions
-        Where state and matches come from, and how they are disturbed.
+        Where state and matches come from, how they are disturbed and healed, how directives are put.
     """
 
     name: ClassVar[str] = "directive"
-    takes: ClassVar[tuple[str, ...]] = ("state", "matcher", "match_every_turn", "corruption")
+    takes: ClassVar[tuple[str, ...]] = ("state", "matcher", "match_every_turn", "corruption", "role", "unresolved",
+                                        "named", "heal")
+    brief_ends_with: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, options: ArmOptions) -> None:
         self._options = options
         self._gate: Gate | None = None
+        self._is_flagged = False  # even after another compile: nothing may be refused on such a state
+        self._seen: tuple[Finding, ...] = ()
+        self._resolved: str | None = None
 
     async def open(self, opening: Opening) -> None:
         """Compile the plan."""
         self._opening = opening
         record = await opening.source.plan()
+        if self._must_heal(record):
+            again = await opening.source.plan(Earlier(record, record.defects))
+            self._is_flagged = self._must_heal(again)
+            record = again if again.graph is not None else record
+        self._seen = record.defects
         self._gate = Gate(record.graph) if record.graph is not None else None
         self._corruption = Corruption(self._options.corruption, opening.seed)
 
     async def compose(self, request: Request) -> Outgoing:
-        """Resolve the request and append the directive for it."""
+        """Resolve the request and add the directive for it."""
         directive = await self._directive(request)
-        return Outgoing(f"{request.text}\n\n{directive.text}" if directive else request.text, directive=directive)
+        if directive is None:
+            return Outgoing(request.text)
+        if self._options.role == "system":
+            return Outgoing(request.text, system=directive.text, directive=directive)
+        return Outgoing(f"{request.text}\n\n{directive.text}", directive=directive)
 
     async def _directive(self, request: Request) -> DirectiveIssued | None:
+        self._resolved = None
         if self._gate is None:
             return None
         self._gate.disturb(self._corruption, request.turn)
+        if self._options.heal:
+            self._gate.rebuild()
         self._gate.authorize()
         if not (request.is_request or self._options.match_every_turn):
             return None
         match = await self._opening.source.match(request)
         if match.step is None:
-            return None
+            return self._question(match) if self._options.unresolved == "ask" and request.is_request else None
+        self._resolved = match.step
         if match.explicit_redo:
             self._gate.authorize(match.step)
         kind = self._gate.directive(match.step)
         missing = ", ".join(self._gate.state.missing(match.step)) if kind is DirectiveKind.BLOCKED else ""
-        text = self._opening.prompts.render(f"directive_{kind}", step=match.step, missing=missing)
+        text = self._opening.prompts.render(f"directive_{kind}", step=self._naming(match.step), missing=missing)
         return DirectiveIssued(match.step, kind, text)
 
-    def receive(self, request: Request, reply: str) -> tuple[Booking, ...]:
+    def _question(self, match: MatchRecord) -> DirectiveIssued:
+        """The directive to ask back: the steps that may be meant are named where the matcher named them."""
+        steps = ", ".join(self._naming(step) for step in match.candidates)
+        text = (self._opening.prompts.render("directive_ambiguous", steps=steps) if match.candidates
+                else self._opening.prompts.render("directive_unresolved"))
+        return DirectiveIssued("", UNRESOLVED, text)
+
+    def _naming(self, step: str) -> str:
+        if not self._options.named or self._gate is None:
+            return step
+        return self._opening.prompts.render("named_step", step=step, text=self._gate.state.graph[step].text)
+
+    def receive(self, request: Request, reply: str) -> Outcome:
         """Decide every booking by the state at the start of the turn, then advance it."""
         bookings = tuple(self._decide(line) for line in parse_bookings(reply, request.work_order))
-        for booking in bookings:
-            if booking.accepted and booking.step is not None and self._gate is not None:
-                self._gate.receipt(booking.step, work_order=booking.work_order, turn=request.turn)
-        return bookings
+        self._enter(bookings, request)
+        return Outcome(bookings)
 
     def _decide(self, line: RefLine) -> Booking:
         step = self._gate.state.graph.step_with_code(line.code) if self._gate is not None else None
         return Booking(line.code, line.work_order, step, accepted=True)
+
+    def _enter(self, bookings: tuple[Booking, ...], request: Request) -> None:
+        for booking in bookings:
+            if booking.accepted and booking.step is not None and self._gate is not None:
+                self._gate.receipt(booking.step, work_order=booking.work_order, turn=request.turn)
 
     async def revise(self, message: str) -> None:
         """Compile the revision; one that fails takes the gate away."""
         if self._gate is None:
             return
         record = await self._opening.source.revision(message)
+        if self._must_heal(record):
+            fresh = tuple(finding for finding in record.defects if finding not in self._seen)
+            again = await self._opening.source.revision(message, Earlier(record, fresh))
+            self._is_flagged = self._is_flagged or self._must_heal(again)
+            record = again if again.revision is not None else record
         if record.revision is None:
             self._gate = None
         else:
             self._gate.revise(record.revision)
+
+    def _must_heal(self, record: CompileRecord) -> bool:
+        """Whether a compile failed, or shows defects that were not there before it."""
+        return self._options.heal and (record.graph is None or not {*record.defects} <= {*self._seen})

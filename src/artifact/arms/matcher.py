@@ -7,12 +7,13 @@ from typing import Any
 
 from artifact.arms.client_text import own_words
 from artifact.arms.prompts import PromptSet, numbered_steps
-from artifact.arms.structured import Ask, Unusable, ask_json
+from artifact.arms.structured import Answer, Ask, Unusable, ask_json
 from artifact.log.records import MatchRecord
 from artifact.taskstate import TaskGraph
 
 
-async def match(ask: Ask, prompts: PromptSet, graph: TaskGraph, turn: int, message: str) -> MatchRecord:
+async def match(ask: Ask, prompts: PromptSet, graph: TaskGraph, turn: int, message: str, *,
+                several: bool = False) -> MatchRecord:
     """Resolve one request to a step of the compiled graph.
 
     Parameters
@@ -27,15 +28,21 @@ async def match(ask: Ask, prompts: PromptSet, graph: TaskGraph, turn: int, messa
         Index of the turn.
     message : str
         The client's message.
+    several : bool
+        Whether the model may answer that two steps can be meant (option ``unresolved=ask``); it is then asked with
+        another text.
 
     Returns
     -------
     MatchRecord
-        `step` None when the message names no step, or when no usable answer came (then `error` says why).
+        `step` None when the message names no step or may mean two, or when no usable answer came (then `error` says
+        why).
     """
     message = own_words(message)
     steps = {step.id: step.text for step in graph.steps}
     listing = numbered_steps(steps.items())
+    if several:
+        return await _match_several(ask, prompts, steps, listing, turn, message)
     if prompts.asking.match == "joint":
         answer = await ask_json(ask, prompts, prompts.render("match", steps=listing, message=message), purpose="match",
                                 schema=_schema("match", _step_property(list(steps)) | _REDO),
@@ -48,9 +55,29 @@ async def match(ask: Ask, prompts: PromptSet, graph: TaskGraph, turn: int, messa
     resolved = which.value.id if which.value is not None else None
     if resolved is None:
         return MatchRecord(turn, None, False, which.error, which.calls)
-    flag = await ask_json(ask, prompts, prompts.render("match_redo", message=message), purpose="match",
-                          schema=_schema("match_redo", _REDO), read=_read_redo)
+    flag = await _ask_redo(ask, prompts, message)
     return MatchRecord(turn, resolved, bool(flag.value), flag.error, which.calls + flag.calls)
+
+
+async def _match_several(ask: Ask, prompts: PromptSet, steps: dict[str, str], listing: str, turn: int,
+                         message: str) -> MatchRecord:
+    is_joint = prompts.asking.match == "joint"
+    question = prompts.match_several
+    answer = await ask_json(ask, prompts, prompts.render(question, steps=listing, message=message), purpose="match",
+                            schema=_schema(question, _steps_property(list(steps)) | (_REDO if is_joint else {})),
+                            read=lambda found: (_read_steps(found, steps), is_joint and _read_redo(found)))
+    meant, redo = answer.value if answer.value is not None else ((), False)
+    if len(meant) != 1:
+        return MatchRecord(turn, None, False, answer.error, answer.calls, meant)
+    if is_joint:
+        return MatchRecord(turn, meant[0], redo, answer.error, answer.calls)
+    flag = await _ask_redo(ask, prompts, message)
+    return MatchRecord(turn, meant[0], bool(flag.value), flag.error, answer.calls + flag.calls)
+
+
+async def _ask_redo(ask: Ask, prompts: PromptSet, message: str) -> Answer[bool]:
+    return await ask_json(ask, prompts, prompts.render("match_redo", message=message), purpose="match",
+                          schema=_schema("match_redo", _REDO), read=_read_redo)
 
 
 class _Step:
@@ -67,6 +94,10 @@ def _step_property(ids: list[str]) -> dict[str, Any]:
     return {"step": {"anyOf": [{"type": "string", "enum": ids}, {"type": "null"}]}}
 
 
+def _steps_property(ids: list[str]) -> dict[str, Any]:
+    return {"steps": {"type": "array", "items": {"type": "string", "enum": ids}, "maxItems": 2}}
+
+
 def _schema(title: str, properties: dict[str, Any]) -> dict[str, Any]:
     return {"title": title, "type": "object", "properties": properties, "required": list(properties),
             "additionalProperties": False}
@@ -77,6 +108,16 @@ def _read_step(found: dict[str, Any], steps: dict[str, str]) -> str | None:
     if step is not None and step not in steps:
         raise Unusable(f"{step!r} is not a step of the plan")
     return step
+
+
+def _read_steps(found: dict[str, Any], steps: dict[str, str]) -> tuple[str, ...]:
+    meant = found.get("steps")
+    if not isinstance(meant, list):
+        raise Unusable('"steps" must be a list of step ids')
+    for step in meant:
+        if step not in steps:
+            raise Unusable(f"{step!r} is not a step of the plan")
+    return tuple(dict.fromkeys(meant))
 
 
 def _read_redo(found: dict[str, Any]) -> bool:

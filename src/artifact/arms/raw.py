@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from artifact.arms.base import Opening, Outgoing, Request
+from artifact.arms.base import Opening, Outcome, Outgoing, Request
 from artifact.log.options import ArmOptions
 from artifact.log.records import Booking
 from artifact.taskstate import parse_bookings
@@ -13,6 +13,7 @@ class Raw:
 
     name: ClassVar[str] = "raw"
     takes: ClassVar[tuple[str, ...]] = ()
+    brief_ends_with: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, options: ArmOptions) -> None:
         """Take no option."""
@@ -24,10 +25,10 @@ class Raw:
         """Send the request as it is."""
         return Outgoing(request.text)
 
-    def receive(self, request: Request, reply: str) -> tuple[Booking, ...]:
+    def receive(self, request: Request, reply: str) -> Outcome:
         """Enter every booking."""
-        return tuple(Booking(line.code, line.work_order, None, accepted=True)
-                     for line in parse_bookings(reply, request.work_order))
+        return Outcome(tuple(Booking(line.code, line.work_order, None, accepted=True)
+                             for line in parse_bookings(reply, request.work_order)))
 
     async def revise(self, message: str) -> None:
         """Own nothing."""

@@ -4,8 +4,9 @@ from artifact.arms.base import Arm
 from artifact.arms.checklist import Checklist
 from artifact.arms.directive import Directive
 from artifact.arms.enforcement import Enforcement
+from artifact.arms.ledger import Ledger
 from artifact.arms.raw import Raw
 
-ARMS: dict[str, type[Arm]] = {arm.name: arm for arm in (Raw, Checklist, Directive, Enforcement)}
+ARMS: dict[str, type[Arm]] = {arm.name: arm for arm in (Raw, Checklist, Directive, Enforcement, Ledger)}
 # The ladder of §3.3, weakest coupling first.
 RUNGS = ("raw", "checklist", "directive", "enforcement")

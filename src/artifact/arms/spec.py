@@ -1,4 +1,4 @@
-"""An arm with its options as a person names it: ``enforcement:state=oracle,corruption=0.01``."""
+"""An arm with its options as a person names it: ``enforcement:notice=same_turn,heal=true``."""
 
 from dataclasses import dataclass, field, replace
 
@@ -39,6 +39,11 @@ class ArmSpec:
         """Name and the options that differ from the defaults, as they stand in logs."""
         return ArmIdentity(self.name, self.options.chosen)
 
+    @property
+    def features(self) -> tuple[str, ...]:
+        """What may add texts to a prompt set: the arm's name and its chosen options."""
+        return (self.name, *self.options.chosen)
+
     def __str__(self) -> str:
         return self.identity.text
 
@@ -60,7 +65,7 @@ def parse_arm(text: str, gates: ArmOptions | None = None) -> ArmSpec:
     Parameters
     ----------
     text : str
-        E.g. ``"directive:matcher=oracle"``; what `str` gives of a specification is read back to the same one.
+        E.g. ``"checklist:mode=replace"``; what `str` gives of a specification is read back to the same one.
     gates : ArmOptions or None
         Options that the gate arms (those that take ``state``) start from; those in the text win.
 
@@ -76,7 +81,7 @@ def parse_arm(text: str, gates: ArmOptions | None = None) -> ArmSpec:
         option, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals:
             raise RequestError(f"the arm {text!r} can't be read at {part!r}; write for instance "
-                               "enforcement:state=oracle,corruption=0.01")
+                               "enforcement:notice=same_turn,heal=true")
         _check_taken(name, option)
         if option in seen:
             raise RequestError(f"the arm {text!r} names the option {option} twice; name it once")
@@ -86,7 +91,7 @@ def parse_arm(text: str, gates: ArmOptions | None = None) -> ArmSpec:
 
 
 def parse_arms(text: str, gates: ArmOptions | None = None) -> tuple[ArmSpec, ...]:
-    """Several arms with commas between: ``raw,directive:matcher=oracle,enforcement:state=oracle,corruption=0.01``.
+    """Several arms with commas between: ``raw,checklist:mode=replace,enforcement:notice=same_turn,heal=true``.
 
     A part with ``=`` and without ``:`` is a further option of the arm before it.
     """

@@ -1,7 +1,7 @@
 """Asking a model for JSON: schema enforced where the server can, validated anyway, one correction round."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -54,7 +54,7 @@ def _json_object(text: str) -> dict[str, Any]:
 
 
 async def ask_json(ask: Ask, prompts: PromptSet, prompt: str, *, purpose: str, schema: dict[str, Any],
-                      read: Callable[[dict[str, Any]], T]) -> Answer[T]:
+                      read: Callable[[dict[str, Any]], T], continued: Sequence[Message] = ()) -> Answer[T]:
     """Ask for JSON, validate it with `read`, and ask once more with the problem named.
 
     Parameters
@@ -71,13 +71,15 @@ async def ask_json(ask: Ask, prompts: PromptSet, prompt: str, *, purpose: str, s
         JSON schema that the server enforces where it can.
     read : callable
         Turns the parsed object into the value, or raises `Unusable` with the problem.
+    continued : sequence of Message
+        What followed the question when it was asked before: an answer, and what was wrong with it.
 
     Returns
     -------
     Answer
         With `value` None and the problem in `error` when both tries were unusable.
     """
-    messages = [Message("user", prompt)]
+    messages = [Message("user", prompt), *continued]
     calls: list[Call] = []
     problem = ""
     for _ in range(2):

@@ -25,6 +25,28 @@ class ArmOptions:
         Run the matcher on filler and revision turns too, instead of passing them by.
     corruption : float
         Rate per step and turn at which done bits flip and prerequisites drop in the module's state.
+    mode : str
+        Of checklist and ledger. ``"append"``: every message keeps the copy that it was sent with;
+        ``"replace"``: only the current message carries one, earlier ones stand without theirs (Appendix E.2).
+    matched_line : bool
+        The checklist ends with a line that names the step of the request, without an instruction (Appendix E.2).
+    role : str
+        Where a directive stands. ``"user"``: in the request's message; ``"system"``: at the end of the system
+        prompt, for that call only (Appendix E.2).
+    policy : str
+        What enforcement admits. ``"state"``: whatever the state admits; ``"request"``: of that only the step
+        which the request was resolved to (§3.3).
+    notice : str
+        When enforcement tells of a refusal. ``"next_turn"``, or ``"same_turn"``: at once, and the reply that the
+        client sees is the one written after it (Appendix D.3).
+    unresolved : str
+        What a gate does when a request is resolved to no step. ``"pass"``: nothing; ``"ask"``: the matcher may
+        also name two steps, the directive is to ask which one is meant, and enforcement admits nothing.
+    named : bool
+        Directives name their step in words too.
+    heal : bool
+        A state that the validator flags is compiled once more with its defects named; if it is flagged still,
+        nothing is refused from there on. Done bits are rebuilt from the receipts before every decision.
 
     Raises
     ------
@@ -36,6 +58,14 @@ class ArmOptions:
     matcher: Literal["model", "oracle"] = "model"
     match_every_turn: bool = False
     corruption: float = 0.0
+    mode: Literal["append", "replace"] = "append"
+    matched_line: bool = False
+    role: Literal["user", "system"] = "user"
+    policy: Literal["state", "request"] = "state"
+    notice: Literal["next_turn", "same_turn"] = "next_turn"
+    unresolved: Literal["pass", "ask"] = "pass"
+    named: bool = False
+    heal: bool = False
 
     def __post_init__(self) -> None:
         for name in OPTIONS:

@@ -6,11 +6,12 @@ measured on, so that it scores the same on any machine, years later, without the
 A change that can move a published number bumps `SCHEMA`.
 """
 
+import operator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from artifact.log.calls import Call, Faults, Message, Usage
 from artifact.log.identity import ArmIdentity, Cell
@@ -77,7 +78,8 @@ class CompileRecord:
     Parameters
     ----------
     stage : str
-        ``"plan"`` or ``"revision"``.
+        ``"plan"`` or ``"revision"``; ``"plan_again"`` or ``"revision_again"`` where the one before was flagged and
+        compiled once more with its defects named.
     source : str
         ``"compiled"`` by a model, or ``"oracle"``: the generator's own.
     graph : TaskGraph or None
@@ -101,6 +103,16 @@ class CompileRecord:
     calls: tuple[Call, ...] = ()
     record: Literal["compile"] = "compile"
 
+    @property
+    def is_flagged(self) -> bool:
+        """Whether the compile failed or the validator finds a defect."""
+        return self.graph is None or bool(self.defects)
+
+    @property
+    def falls_back(self) -> bool:
+        """Whether the episode refuses nothing from here on: flagged, compiled once more, and flagged still."""
+        return self.stage.endswith("_again") and self.is_flagged
+
 
 @dataclass(frozen=True)
 class MatchRecord:
@@ -118,6 +130,8 @@ class MatchRecord:
         Why no usable answer came, in a sentence.
     calls : tuple of Call
         The helper calls made, corrections included.
+    candidates : tuple of str
+        With ``unresolved=ask``, the steps that may be meant where there is more than one; not written when empty.
     """
 
     turn: int
@@ -125,6 +139,7 @@ class MatchRecord:
     explicit_redo: bool
     error: str | None = None
     calls: tuple[Call, ...] = ()
+    candidates: Annotated[tuple[str, ...], Field(exclude_if=operator.not_)] = ()
     record: Literal["match"] = "match"
 
 

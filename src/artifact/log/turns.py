@@ -34,7 +34,8 @@ class Booking:
 class DirectiveIssued:
     """The directive of a turn: its step, its kind, its text.
 
-    `kind` is one of ``eligible``, ``blocked``, ``done``, ``redo``, ``cancelled``.
+    `kind` is one of ``eligible``, ``blocked``, ``done``, ``redo``, ``cancelled``, and ``unresolved`` for a directive to
+    ask back, whose `step` is empty.
     """
 
     step: str
@@ -59,8 +60,9 @@ class TurnRecord:
     sent : tuple of Message
         The messages that are new in the transcript with this turn (at turn 0 the system prompt too).
     ephemeral : tuple of Message
-        Messages shown in this call only, never part of the history: for a system-role directive or a
-        replaced checklist the message as it was shown.
+        Messages shown in this turn only, never part of the history: the system prompt with a system-role
+        directive, the user message with a replaced checklist, each as it was shown in place of the one in the
+        history; then, for same-turn notices, each refused reply and what the agent was told about it.
     reply, reasoning, finish_reason : str
         The model's answer, its reasoning where it has one, and why it stopped.
     bookings : tuple of Booking
@@ -70,11 +72,12 @@ class TurnRecord:
     notices : tuple of str
         Rejection notices that this turn's message carried (about the turn before).
     checklist : str
-        The checklist that the turn carried, empty when none.
+        The checklist, or ledger, that the turn carried; empty when none.
     usage : Usage
         Tokens and time of the agent call.
     superseded_replies : tuple of Call
-        Earlier replies of the same turn (a doubled budget after an empty answer, a same-turn notice).
+        Earlier replies of the same turn: purpose ``"reply"`` for one that came back empty and was asked for again
+        with a doubled budget, ``"refused_reply"`` for one that a same-turn notice had written anew.
     """
 
     turn: int

@@ -215,14 +215,15 @@ class _Study:
         model, state_model = self.identities
         return EpisodeRecord(
             schema=SCHEMA, study=self.plan.study, cell=plan.cell, arm=plan.arm.identity, seed=plan.seed,
-            episode=episode, prompts_sha256=self.prompts.sha256,
+            episode=episode, prompts_sha256=self.prompts.adding(plan.arm.features).sha256,
             package={"version": artifact.__version__, "commit": self.commit}, model=model, state_model=state_model,
             sampling={"temperature": TEMPERATURE, "seed": None, "budgets": asdict(self.budgets)},
             started=datetime.now(UTC).isoformat(timespec="seconds"))
 
     def _conversation(self, plan: EpisodePlan, episode: Episode, writer: EpisodeWriter) -> Conversation:
         session = f"{plan.cell.slug}/{plan.arm.identity.slug}/{plan.seed}"
-        brief = self.prompts.brief(episode.graph, plan.cell.brief)
+        prompts, arm = self.prompts.adding(plan.arm.features), make_arm(plan.arm)
+        brief = prompts.brief(episode.graph, plan.cell.brief, arm.brief_ends_with)
         agent, helper = _bound(self.model, episode), _bound(self.state_model, episode)
 
         async def answer(messages: Sequence[Message], *, max_tokens: int) -> Reply:
@@ -239,11 +240,12 @@ class _Study:
             return await self.compiles.get(self._compile_key(plan, stage), make)
 
         write = partial(self._write, writer)
-        model, oracle = ModelSource(ask, self.prompts, brief), OracleSource(episode)
+        model = ModelSource(ask, prompts, brief, several=plan.arm.options.unresolved == "ask")
+        oracle = OracleSource(episode)
         state, matcher = makers_for(plan.arm.name, plan.arm.options, model, oracle)
         source = JournaledSource(state, matcher, writer.recorded, write, share)
         return Conversation(
-            episode=episode, brief=brief, prompts=self.prompts, arm=make_arm(plan.arm), source=source, agent=answer,
+            episode=episode, brief=brief, prompts=prompts, arm=arm, source=source, agent=answer,
             budgets=self.budgets, thinking=plan.cell.regime == "think",
             recorded={r.turn: r for r in writer.recorded if isinstance(r, TurnRecord)}, write=write)
 

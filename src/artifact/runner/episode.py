@@ -4,18 +4,20 @@ Invariant: infrastructure is not behaviour. A call that can't be answered ends t
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from artifact.arms import Arm, Opening, Outgoing, PromptSet, Request, StateSource
 from artifact.arms.structured import usage_of
-from artifact.log.records import Booking, Call, EndReason, EndRecord, Message, Record, TurnRecord
+from artifact.log.records import Booking, Call, EndReason, EndRecord, Message, Record, TurnRecord, Usage
 from artifact.models.base import ContextOverflow, ModelError, ModelTimeout, Reply
 from artifact.models.transcript import Transcript
 from artifact.runner.budgets import Budgets
 from artifact.runner.schedule import Schedule
 from artifact.taskstate import NOT_A_REQUEST, Episode, RequestKind, ScriptedTurn, TaskState
+
+REFUSED_REPLY = "refused_reply"  # purpose, in the log, of a reply that a same-turn notice had written anew
 
 
 class Complete(Protocol):
@@ -106,13 +108,12 @@ async def _turns(c: Conversation) -> AsyncIterator[int]:
         if turn.kind is RequestKind.REVISION:
             await c.arm.revise(turn.text)
         outgoing = await c.arm.compose(request)
-        fresh = [Message("user", outgoing.content)]
-        transcript.extend(fresh)
-        reply, earlier = await _answer(c, transcript, number)
-        transcript.append(Message("assistant", reply.text))
-        bookings = c.arm.receive(request, reply.text)
-        c.write(_record(c, number, scripted, turn, outgoing, reply, earlier, bookings))
-        executed = {step for b in bookings if b.accepted and (step := c.episode.graph.step_with_code(b.code))}
+        transcript.append(Message("user", outgoing.content))
+        exchange = await _exchange(c, transcript, request, outgoing)
+        transcript.append(Message("assistant", exchange.reply.text))
+        c.write(_record(c, number, scripted, turn, outgoing, exchange))
+        executed = {step for booking in exchange.bookings
+                    if booking.accepted and (step := c.episode.graph.step_with_code(booking.code))}
         schedule.note(turn, realized, executed)
         for step in sorted(executed):
             realized = realized.execute(step, turn.work_order or "", number)
@@ -123,37 +124,89 @@ async def _turns(c: Conversation) -> AsyncIterator[int]:
         await asyncio.sleep(0)
 
 
-async def _answer(c: Conversation, transcript: Transcript, number: int) -> tuple[Reply, tuple[Call, ...]]:
-    """The agent's reply, recorded or asked for, with the budgets and fall-backs of Appendix B.4."""
-    if number in c.recorded:
-        turn = c.recorded[number]
-        usage = turn.usage
-        return Reply(turn.reply, turn.reasoning, turn.finish_reason, usage.prompt, usage.cached,  # type: ignore[arg-type]
-                     usage.completion, usage.latency_s, usage.attempts, usage.faults), turn.superseded_replies
+@dataclass(frozen=True)
+class _Exchange:
+    """What passed in one turn: the reply that stands, those before it, and what was shown in this turn only."""
+
+    reply: Reply
+    earlier: tuple[Call, ...]
+    ephemeral: tuple[Message, ...]
+    bookings: tuple[Booking, ...]
+
+
+async def _exchange(c: Conversation, transcript: Transcript, request: Request, outgoing: Outgoing) -> _Exchange:
+    """Get the agent's reply, anew for as long as the arm wants one written after a refusal."""
+    in_place, messages = _as_shown(transcript, outgoing)
+    aside: list[Message] = []
+    earlier: list[Call] = []
+    replies = _recorded_replies(c.recorded[request.turn]) if request.turn in c.recorded else None
+    while True:
+        if replies is not None:
+            reply = next(replies)
+        else:
+            reply, emptied = await _answer(c, [*messages, *aside] if aside else messages)
+            earlier += emptied
+        outcome = c.arm.receive(request, reply.text)
+        if outcome.again is None:
+            before = c.recorded[request.turn].superseded_replies if replies is not None else tuple(earlier)
+            return _Exchange(reply, before, (*in_place, *aside), outcome.bookings)
+        earlier.append(Call(REFUSED_REPLY, (), reply.text, reply.finish_reason, usage_of(reply), reply.reasoning))
+        aside += [Message("assistant", reply.text), Message("user", outcome.again)]
+
+
+def _as_shown(transcript: Transcript, outgoing: Outgoing) -> tuple[tuple[Message, ...], Sequence[Message]]:
+    """The messages that this turn shows in place of those in the history, and the conversation with them."""
+    if outgoing.shown is None and not outgoing.system:
+        return (), transcript
+    messages = list(transcript)
+    in_place: list[Message] = []
+    if outgoing.system:
+        messages[0] = Message("system", f"{messages[0].content}\n\n{outgoing.system}")
+        in_place.append(messages[0])
+    if outgoing.shown is not None:
+        messages[-1] = Message("user", outgoing.shown)
+        in_place.append(messages[-1])
+    return tuple(in_place), messages
+
+
+def _recorded_replies(turn: TurnRecord) -> Iterator[Reply]:
+    """The replies of a turn that an earlier run has answered: those that were refused, and the one that stands."""
+    for call in turn.superseded_replies:
+        if call.purpose == REFUSED_REPLY:
+            yield _reply(call.reply, call.reasoning, call.finish_reason, call.usage)
+    yield _reply(turn.reply, turn.reasoning, turn.finish_reason, turn.usage)
+
+
+def _reply(text: str, reasoning: str, finish_reason: str, usage: Usage) -> Reply:
+    return Reply(text, reasoning, finish_reason, usage.prompt, usage.cached,  # type: ignore[arg-type]
+                 usage.completion, usage.latency_s, usage.attempts, usage.faults)
+
+
+async def _answer(c: Conversation, messages: Sequence[Message]) -> tuple[Reply, list[Call]]:
+    """The agent's reply, with the budgets and fall-backs of Appendix B.4, and the empty ones before it."""
     budget = c.budgets.reply
     earlier: list[Call] = []
     while True:
         try:
-            reply = await c.agent(transcript, max_tokens=budget)
+            reply = await c.agent(messages, max_tokens=budget)
         except ContextOverflow:
             if budget <= c.budgets.overflow_floor:
                 raise
             budget = max(c.budgets.overflow_floor, budget // 2)
             continue
         if reply.text.strip() or not c.thinking or budget >= c.budgets.reply_ceiling:
-            return reply, tuple(earlier)
+            return reply, earlier
         earlier.append(Call("reply", (), reply.text, reply.finish_reason, usage_of(reply), reply.reasoning))
         budget = min(2 * budget, c.budgets.reply_ceiling)
 
 
-def _record(c: Conversation, number: int, scripted: int | None, turn: ScriptedTurn, outgoing: Outgoing, reply: Reply,
-            earlier: tuple[Call, ...], bookings: tuple[Booking, ...]) -> TurnRecord:
+def _record(c: Conversation, number: int, scripted: int | None, turn: ScriptedTurn, outgoing: Outgoing,
+            exchange: _Exchange) -> TurnRecord:
     opening = (Message("system", c.brief),) if number == 0 else ()
-    usage = c.recorded[number].usage if number in c.recorded else usage_of(reply)
+    reply = exchange.reply
     return TurnRecord(
         turn=number, scripted=scripted, kind=turn.kind, text=turn.text, step=turn.step, work_order=turn.work_order,
-        sent=(*opening, Message("user", outgoing.content)), ephemeral=(), reply=reply.text,
-        reasoning=reply.reasoning, finish_reason=reply.finish_reason, bookings=bookings,
+        sent=(*opening, Message("user", outgoing.content)), ephemeral=exchange.ephemeral, reply=reply.text,
+        reasoning=reply.reasoning, finish_reason=reply.finish_reason, bookings=exchange.bookings,
         directive=outgoing.directive, notices=outgoing.notices, checklist=outgoing.checklist,
-        usage=usage, superseded_replies=earlier)
-
+        usage=usage_of(reply), superseded_replies=exchange.earlier)

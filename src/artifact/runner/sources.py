@@ -8,6 +8,7 @@ from typing import Protocol
 
 from artifact.arms import ArmOptions, PromptSet, Request
 from artifact.arms.compiler import compile_plan, compile_revision
+from artifact.arms.healing import Earlier
 from artifact.arms.matcher import match
 from artifact.arms.structured import Ask
 from artifact.log.records import CompileRecord, MatchRecord, Record
@@ -25,22 +26,24 @@ class ModelSource:
         How it is asked.
     brief : str
         The system prompt of the agent.
+    several : bool
+        Whether a request may be resolved to two steps.
     """
 
-    def __init__(self, ask: Ask, prompts: PromptSet, brief: str) -> None:
-        self._ask, self._prompts, self._brief = ask, prompts, brief
+    def __init__(self, ask: Ask, prompts: PromptSet, brief: str, *, several: bool = False) -> None:
+        self._ask, self._prompts, self._brief, self._several = ask, prompts, brief, several
 
-    async def plan(self) -> CompileRecord:
+    async def plan(self, earlier: Earlier | None) -> CompileRecord:
         """Compile the brief."""
-        return await compile_plan(self._ask, self._prompts, self._brief)
+        return await compile_plan(self._ask, self._prompts, self._brief, earlier)
 
-    async def revision(self, graph: TaskGraph, message: str) -> CompileRecord:
+    async def revision(self, graph: TaskGraph, message: str, earlier: Earlier | None) -> CompileRecord:
         """Compile the revision message."""
-        return await compile_revision(self._ask, self._prompts, graph, message)
+        return await compile_revision(self._ask, self._prompts, graph, message, earlier)
 
     async def match(self, graph: TaskGraph, request: Request) -> MatchRecord:
         """Resolve a request."""
-        return await match(self._ask, self._prompts, graph, request.turn, request.text)
+        return await match(self._ask, self._prompts, graph, request.turn, request.text, several=self._several)
 
 
 class OracleSource:
@@ -50,11 +53,11 @@ class OracleSource:
         self._episode = episode
         self._by_work_order = {turn.work_order: turn for turn in (*episode.turns, *episode.reasks) if turn.work_order}
 
-    async def plan(self) -> CompileRecord:
+    async def plan(self, earlier: Earlier | None) -> CompileRecord:
         """The generated graph."""
         return CompileRecord("plan", "oracle", self._episode.graph)
 
-    async def revision(self, graph: TaskGraph, message: str) -> CompileRecord:
+    async def revision(self, graph: TaskGraph, message: str, earlier: Earlier | None) -> CompileRecord:
         """The generated revision, applied."""
         revision = self._episode.revision
         return CompileRecord("revision", "oracle", graph.revise(revision), revision=revision)
@@ -70,11 +73,11 @@ class OracleSource:
 class StateMaker(Protocol):
     """What makes state: a model that reads, or the generator that knows."""
 
-    async def plan(self) -> CompileRecord:
+    async def plan(self, earlier: Earlier | None) -> CompileRecord:
         """The graph of the brief."""
         ...
 
-    async def revision(self, graph: TaskGraph, message: str) -> CompileRecord:
+    async def revision(self, graph: TaskGraph, message: str, earlier: Earlier | None) -> CompileRecord:
         """The revision that a message orders of a graph."""
         ...
 
@@ -108,18 +111,20 @@ class JournaledSource:
         self._matches = {r.turn: r for r in recorded if isinstance(r, MatchRecord)}
         self._graph: TaskGraph | None = None
 
-    async def plan(self) -> CompileRecord:
+    async def plan(self, earlier: Earlier | None = None) -> CompileRecord:
         """The plan, recorded or made."""
-        record = self._compiles.get("plan") or await self._share("plan", self._maker.plan)
-        self._write(record)
-        self._graph = record.graph
+        record = await self._compile("plan_again" if earlier else "plan", lambda: self._maker.plan(earlier))
+        self._graph = record.graph or self._graph
         return record
 
-    async def revision(self, message: str) -> CompileRecord:
+    async def revision(self, message: str, earlier: Earlier | None = None) -> CompileRecord:
         """The revision of the plan as it was compiled, recorded or made."""
         graph = self._owned()
-        record = self._compiles.get("revision") or await self._share(
-            "revision", lambda: self._maker.revision(graph, message))
+        return await self._compile("revision_again" if earlier else "revision",
+                                   lambda: self._maker.revision(graph, message, earlier))
+
+    async def _compile(self, stage: str, make: Callable[[], Awaitable[CompileRecord]]) -> CompileRecord:
+        record = self._compiles.get(stage) or await self._share(stage, make)
         self._write(record)
         return record
 

@@ -5,16 +5,14 @@ step without a line is open. It is compared at the start of each turn with the r
 an open one.
 """
 
-import re
 from dataclasses import dataclass
 
 from artifact.log import EpisodeLog
 from artifact.scorer.verdicts import EpisodeVerdict
 from artifact.taskstate import RequestKind, Status, TaskState
+from artifact.taskstate.ledger import read_ledger
 
 LEDGER_ARM = "ledger"
-_ENTRY = re.compile(r"\bLEDGER[ \t:*`-]{1,6}(RC-\d{4})[ \t:*`=-]{1,6}(DONE|CANCELLED|TODO)\b")
-_OPEN = "TODO"
 
 
 @dataclass(frozen=True)
@@ -25,21 +23,16 @@ class LedgerTurn:
     right: int
 
 
-def ledger_entries(reply: str) -> dict[str, str]:
-    """Completion code -> what the ledger lines of a reply say of it."""
-    return {match[1]: match[2] for match in _ENTRY.finditer(reply)}
-
-
 def ledger_turns(log: EpisodeLog, verdict: EpisodeVerdict) -> tuple[LedgerTurn, ...]:
     """Compare the ledger of each turn; for an arm without one every turn has no entries."""
     if log.header.arm.name != LEDGER_ARM:
         return tuple(LedgerTurn(0, 0) for _ in log.turns)
     episode = log.header.episode
-    truth, ledger, turns = TaskState(episode.graph), dict[str, str](), []
+    truth, ledger, turns = TaskState(episode.graph), dict[str, Status](), []
     for record, turn in zip(log.turns, verdict.turns, strict=True):
-        right = sum(ledger.get(step.code, _OPEN) == _entry(truth.status(step.id)) for step in episode.graph.steps)
+        right = sum(ledger.get(step.code, Status.TODO) is _entry(truth.status(step.id)) for step in episode.graph.steps)
         turns.append(LedgerTurn(len(episode.graph.steps), right))
-        ledger |= ledger_entries(record.reply)
+        ledger |= read_ledger([record.reply])
         for step_id in turn.executed:
             truth = truth.execute(step_id, record.work_order or "", record.turn)
         if record.kind is RequestKind.REVISION:
@@ -47,5 +40,5 @@ def ledger_turns(log: EpisodeLog, verdict: EpisodeVerdict) -> tuple[LedgerTurn, 
     return tuple(turns)
 
 
-def _entry(status: Status) -> str:
-    return {Status.DONE: "DONE", Status.CANCELLED: "CANCELLED"}.get(status, _OPEN)
+def _entry(status: Status) -> Status:
+    return Status.TODO if status is Status.BLOCKED else status

@@ -12,7 +12,17 @@ from artifact.errors import RequestError
 from artifact.log.records import Message
 from artifact.models.base import FinishReason, Reply
 from artifact.models.scripted.clerk import answer_helper_call
-from artifact.models.scripted.policies import AlwaysBook, Gullible, NeverBook, Perfect, Policy, Reader, describe
+from artifact.models.scripted.policies import (
+    AlwaysBook,
+    Gullible,
+    LedgerKeeper,
+    NeverBook,
+    Perfect,
+    Policy,
+    Reader,
+    SystemReader,
+    describe,
+)
 from artifact.taskstate import Episode
 
 _POLICIES: dict[str, Callable[..., Policy | None]] = {
@@ -21,6 +31,8 @@ _POLICIES: dict[str, Callable[..., Policy | None]] = {
     "never-book": NeverBook,
     "gullible": Gullible,
     "reader": Reader,
+    "system-reader": SystemReader,
+    "ledger-keeper": LedgerKeeper,
 }
 
 
@@ -92,6 +104,7 @@ def scripted_model(specification: str) -> ScriptedModel:
         made = _POLICIES[policy](**parameters)
     except TypeError:
         raise RequestError(f"the scripted policy {policy!r} doesn't take {', '.join(parameters)}; a reader takes "
-                           "transcript, checklist, directive, wrong_code and seed, and every policy delay") from None
+                           "transcript, checklist, directive, wrong_code and seed, a ledger keeper forgets and seed, "
+                           "and every policy delay") from None
     suffix = "-" + hashlib.sha256(orjson.dumps(parameters, option=orjson.OPT_SORT_KEYS)).hexdigest()[:8]
     return ScriptedModel(f"scripted-{policy}{suffix if parameters else ''}", made, delay)

@@ -11,7 +11,14 @@ import orjson
 
 from artifact.errors import RequestError
 from artifact.log.records import Message
-from artifact.models.scripted.reading import offers_choice, orders_redo, read_plan, read_revision, resolve
+from artifact.models.scripted.reading import (
+    offers_choice,
+    orders_redo,
+    read_plan,
+    read_revision,
+    resolve,
+    resolve_all,
+)
 from artifact.taskstate import Step
 
 _MESSAGE = re.compile(r"^MESSAGE[^\n:]*:\n(.*?)\n\n", re.MULTILINE | re.DOTALL)
@@ -94,6 +101,16 @@ def _paraphrase(prompt: str) -> dict[str, Any]:
     return {"rewrite": f"Hello, {prompt[prompt.rindex('Message: ') + len('Message: '):].splitlines()[0]}"}
 
 
+def _match_several(prompt: str) -> dict[str, Any]:
+    message = _message(prompt)
+    return {"steps": resolve_all(message, read_plan(prompt).steps), "explicit_redo": orders_redo(message)}
+
+
+def _match_step_several(prompt: str) -> dict[str, Any]:
+    steps = read_plan(prompt[prompt.rindex("Steps:\n"):]).steps
+    return {"steps": resolve_all(prompt[prompt.rindex("Message: ") + len("Message: "):].split("\nJSON")[0], steps)}
+
+
 _ANSWERS: dict[str, Callable[[str], dict[str, Any]]] = {
     "compiled_plan": _compiled_plan,
     "compiled_step": _compiled_step,
@@ -104,4 +121,6 @@ _ANSWERS: dict[str, Callable[[str], dict[str, Any]]] = {
     "match_step": _match_step,
     "match_redo": _match_redo,
     "paraphrase": _paraphrase,
+    "match_several": _match_several,
+    "match_step_several": _match_step_several,
 }

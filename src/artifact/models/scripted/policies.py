@@ -3,21 +3,24 @@
 import random
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from typing import Any, Protocol
 
 from artifact.log.records import Message
 from artifact.models.scripted.reading import (
     Reading,
+    own_words,
     read_checklist,
     read_directive,
     read_plan,
     read_rejections,
+    read_revision,
+    read_shown_ledger,
     read_transcript,
     read_work_order,
     resolve,
 )
-from artifact.taskstate import Episode, RequestKind, TaskState, parse_bookings, parse_ref_lines
+from artifact.taskstate import Episode, Receipt, RequestKind, TaskState, parse_bookings, parse_ref_lines
 
 
 class Policy(Protocol):
@@ -129,10 +132,12 @@ class Reader:
         reading = read_transcript(messages)
         if reading.step is None or reading.work_order is None:
             return "Noted."
-        draw = random.Random(f"{self.seed}:{messages[0].content}:{reading.work_order}")
+        draw = random.Random(f"{self.seed}:{own_words(messages[0].content)}:{reading.work_order}")
         heeds = {name: draw.random() < asdict(self)[name] for name in ("transcript", "checklist", "directive")}
         slips = draw.random() < self.wrong_code
-        step, execute = self._decide(reading, heeds)
+        step, execute = self._decide(reading, heeds, self._directive(messages))
+        if not step:
+            return "Which step do you mean?"
         if not execute:
             return f"Not now: {step} is not to be carried out."
         steps = reading.state.graph.steps
@@ -141,9 +146,12 @@ class Reader:
             code = draw.choice([other.code for other in steps if other.id != step])
         return _book(code, reading.work_order)
 
-    def _decide(self, reading: Reading, heeds: dict[str, bool]) -> tuple[str, bool]:
+    def _directive(self, messages: Sequence[Message]) -> tuple[str, bool] | None:
+        return read_directive(messages[-1].content)
+
+    def _decide(self, reading: Reading, heeds: dict[str, bool],
+                directive: tuple[str, bool] | None) -> tuple[str, bool]:
         step = reading.step or ""
-        directive = read_directive(reading.message)
         if directive is not None and heeds["directive"]:
             return directive
         status = read_checklist(reading.message).get(step)
@@ -155,6 +163,48 @@ class Reader:
         return step, True
 
 
+class SystemReader(Reader):
+    """A reader whose directives are those in the system prompt: one in the user's message is nothing to it."""
+
+    def _directive(self, messages: Sequence[Message]) -> tuple[str, bool] | None:
+        return read_directive(messages[0].content)
+
+
+@dataclass(frozen=True)
+class LedgerKeeper:
+    """Goes by the ledger that it is shown, and by that alone, for what is done; writes each change of it.
+
+    Parameters
+    ----------
+    forgets : float
+        Probability of leaving out the entry for a booking.
+    seed : int
+        Draws come from the seed, the brief and the work order alone.
+    """
+
+    forgets: float = 0.0
+    seed: int = 0
+
+    def reply(self, messages: Sequence[Message]) -> str:
+        """Decide by the ledger, and keep it."""
+        reading = read_transcript(messages)
+        graph, ledger = reading.state.graph, read_shown_ledger(reading.message)
+        if reading.work_order is None:
+            revision = read_revision(own_words(reading.message), graph.steps)
+            cancelled = revision.cancel if revision is not None else None
+            return f"OK\nLEDGER {graph[cancelled].code} CANCELLED" if cancelled is not None else "OK"
+        if reading.step is None:
+            return "Which step do you mean?"
+        done = tuple(Receipt(step.id, "", 0) for step in graph.steps if ledger.get(step.code) == "DONE")
+        state = TaskState(graph, done).authorize([reading.step] if reading.redo else [])
+        if not state.decide(reading.step).allowed:
+            return f"Not now: {reading.step} is not to be carried out."
+        draw = random.Random(f"{self.seed}:{messages[0].content}:{reading.work_order}")
+        code = graph[reading.step].code
+        entry = "" if draw.random() < self.forgets else f"\nLEDGER {code} DONE"
+        return _book(code, reading.work_order) + entry
+
+
 def describe(policy: Any) -> dict[str, Any]:
     """The parameters of a policy, for its identity in a log."""
-    return asdict(policy) if isinstance(policy, Reader) else {}
+    return asdict(policy) if is_dataclass(policy) and not isinstance(policy, type) else {}

@@ -14,6 +14,8 @@ _PLAN_LINE = re.compile(
     r"^- (?P<id>s\d+): (?P<text>.+?)(?: \(requires: (?P<requires>[^()]*)\))?"
     r"(?: \[completion code (?P<code>RC-\d{4})\])?$", re.MULTILINE)
 _WORK_ORDER = re.compile(r"\((#W\d{4})\)")
+_UNRESOLVED = re.compile(r"^\[TASK-STATE\] this request is UNRESOLVED ", re.MULTILINE)
+_LEDGER_LINE = re.compile(r"^- (?P<code>RC-\d{4}): (?P<status>DONE|CANCELLED|TODO)$", re.MULTILINE)
 _DIRECTIVE = re.compile(r"^\[TASK-STATE\] step (?P<step>s\d+) .*$", re.MULTILINE)
 _CHECKLIST_LINE = re.compile(
     r"^- (?P<step>s\d+): (?P<status>TODO \(ready\)|TODO \(waiting on: [^)]*\)|DONE|CANCELLED)$", re.MULTILINE)
@@ -24,7 +26,7 @@ _COMMON = frozenset((
     "can", "could", "would", "will", "now", "all", "about", "into", "out", "our", "let", "get", "any", "not", "but",
     "its", "one", "been", "step", "project",
 ))
-_CHOICE = re.compile(r"\beither\b.*\bor\b", re.IGNORECASE)
+_EITHER = re.compile(r"\beither\b(?P<one>.*)\bor\b(?P<other>.*)", re.IGNORECASE)
 _REDO = re.compile(r"\b(?:again|once more|redo|repeat|a second time)\b", re.IGNORECASE)
 
 
@@ -66,7 +68,15 @@ def resolve(message: str, steps: Iterable[Step]) -> str | None:
 
 def offers_choice(message: str) -> bool:
     """Whether a message leaves open which of two steps it is about."""
-    return _CHOICE.search(own_words(message)) is not None
+    return _EITHER.search(own_words(message)) is not None
+
+
+def resolve_all(message: str, steps: Iterable[Step]) -> list[str]:
+    """The steps that a message may be about: two where it offers a choice, at most one otherwise."""
+    listed = list(steps)
+    choice = _EITHER.search(own_words(message))
+    parts = [choice["one"], choice["other"]] if choice else [message]
+    return [step for part in parts if (step := resolve(part, listed)) is not None]
 
 
 def orders_redo(message: str) -> bool:
@@ -92,10 +102,10 @@ def read_revision(message: str, steps: Iterable[Step]) -> Revision | None:
 
 
 def read_directive(message: str) -> tuple[str, bool] | None:
-    """The directive of a message: its step, and whether it orders an execution."""
+    """The directive of a message: its step, and whether it orders an execution; no step for one to ask back."""
     found = _DIRECTIVE.search(message)
     if found is None:
-        return None
+        return ("", False) if _UNRESOLVED.search(message) else None
     return found["step"], " ELIGIBLE" in found[0] or "NEW work order" in found[0]
 
 
@@ -104,6 +114,12 @@ def read_checklist(message: str) -> dict[str, str]:
     if "[PROJECT CHECKLIST" not in message:
         return {}
     return {m["step"]: m["status"] for m in _CHECKLIST_LINE.finditer(message[message.index("[PROJECT CHECKLIST"):])}
+
+
+def read_shown_ledger(message: str) -> dict[str, str]:
+    """The status words of a message's ledger by completion code; empty when it carries none."""
+    _, shown, ledger = message.partition("[PROJECT LEDGER")
+    return {m["code"]: m["status"] for m in _LEDGER_LINE.finditer(ledger)} if shown else {}
 
 
 def read_rejections(messages: Sequence[Message]) -> set[tuple[str, str]]:
