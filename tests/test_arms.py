@@ -7,51 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from artifact.arms import ArmOptions, ArmSpec, Opening, Request, load_prompts, make_arm
+from artifact.arms import ArmOptions, ArmSpec, make_arm
 from artifact.errors import RequestError
 from artifact.gate import DirectiveKind, Gate
-from artifact.log.records import CompileRecord, MatchRecord
-from artifact.taskstate import Corruption, Revision, Status, Step, TaskGraph, TaskState, judge_turn
-
-GRAPH = TaskGraph((
-    Step("s1", "draw the map", "RC-1001"),
-    Step("s2", "print the map", "RC-1002", ("s1",)),
-    Step("s3", "order the frames", "RC-1003"),
-    Step("s4", "hang the map", "RC-1004", ("s2", "s3")),
-)).check()
-REVISION = Revision("s3", (("s4", ("s2",)),), None)
-CODES = {step.id: step.code for step in GRAPH.steps}
-
-
-class FixedSource:
-    """A state source that answers from a list of matches."""
-
-    def __init__(self, matches: dict[int, tuple[str | None, bool]], graph: TaskGraph | None = GRAPH) -> None:
-        self.matches, self.graph = matches, graph
-        self.asked: list[int] = []
-
-    async def plan(self, earlier=None) -> CompileRecord:
-        return CompileRecord("plan", "compiled", self.graph, error=None if self.graph else "no JSON")
-
-    async def revision(self, message: str, earlier=None) -> CompileRecord:
-        return CompileRecord("revision", "compiled", GRAPH.revise(REVISION), revision=REVISION)
-
-    async def match(self, request: Request) -> MatchRecord:
-        self.asked.append(request.turn)
-        step, redo = self.matches.get(request.turn, (None, False))
-        return MatchRecord(request.turn, step, redo)
-
-
-def open_arm(name: str, matches: dict[int, tuple[str | None, bool]] | None = None, graph: TaskGraph | None = GRAPH,
-             options: ArmOptions | None = None):
-    arm, source = make_arm(ArmSpec(name, options or ArmOptions())), FixedSource(matches or {}, graph)
-    asyncio.run(arm.open(Opening(load_prompts("paper"), source, seed=7)))
-    return arm, source
-
-
-def ask(arm, turn: int, text: str = "please (#W0001)", order: str | None = "#W0001", is_request: bool = True):
-    request = Request(turn, text, order, is_request)
-    return request, asyncio.run(arm.compose(request))
+from artifact.taskstate import Corruption, Status, TaskState, judge_turn
+from fixed_arms import CODES, GRAPH, ask, open_arm
 
 
 def test_raw_adds_nothing_and_enters_everything():

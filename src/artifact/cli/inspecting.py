@@ -1,6 +1,7 @@
 """``score`` and ``show``: what logs say."""
 
 import argparse
+import json
 from pathlib import Path
 
 from artifact.errors import RequestError
@@ -23,7 +24,7 @@ def add_commands(commands: argparse._SubParsersAction) -> None:  # type: ignore[
 
 
 def _score(options: argparse.Namespace) -> int:
-    from artifact.log import iter_logs
+    from artifact.log import ArmIdentity, iter_logs
     from artifact.report.statistics import proportion
     from artifact.scorer import episode_frame
     from artifact.taskstate import Channel
@@ -34,7 +35,8 @@ def _score(options: argparse.Namespace) -> int:
         return 0
     success, prefix = ("decline_aware", "da_") if options.decline_aware else ("strict", "")
     print(f"{'cell and arm':72} {'success':>9}  rate  interval     " + " ".join(f"{c:>12}" for c in Channel))
-    for (cell, arm, _), group in episodes.groupby(["cell", "arm", "options"], sort=True):
+    for (cell, name, options_text), group in episodes.groupby(["cell", "arm", "options"], sort=True):
+        arm = ArmIdentity(name, json.loads(options_text)).text
         done = group[group["completed"]]
         rate = proportion(int(done[success].sum()), len(done))
         shown = f"{rate.estimate:.2f}  {rate.low:.2f} to {rate.high:.2f}" if rate.n else "not run"

@@ -2,6 +2,7 @@
 
 from html import escape
 
+from artifact.cli.render import same_turn
 from artifact.cli.words import printable
 from artifact.log import EpisodeLog, TurnRecord
 from artifact.scorer import TurnVerdict, score_log
@@ -11,7 +12,9 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 54rem; margin: 2rem auto
 pre { white-space: pre-wrap; overflow-wrap: anywhere; font: inherit; margin: .2rem 0 }
 .turn { border-left: 4px solid #8a9aa9; padding: .1rem 1rem; margin: 1rem 0 }
 .wrong { border-color: #b3261e } .right { border-color: #2e7d5b }
-.module { color: #5b3f8c } .reply { background: #f3f5f7; padding: .3rem .6rem }
+.module { color: #5b3f8c }
+.refused { color: #6b7683; text-decoration: line-through }
+.reply { background: #f3f5f7; padding: .3rem .6rem }
 table { border-collapse: collapse } td, th { padding: .2rem .8rem .2rem 0; text-align: left; vertical-align: top }
 """
 
@@ -32,7 +35,7 @@ def log_page(log: EpisodeLog, only_turn: int | None = None) -> str:
         HTML.
     """
     header, verdict = log.header, score_log(log)
-    title = f"{header.cell.slug}, {header.arm.slug}, seed {header.seed}"
+    title = f"{header.cell.slug}, {header.arm.text}, seed {header.seed}"
     plan = "".join(
         f"<tr><td>{escape(step.id)}<td>{escape(step.text)}<td>{escape(step.code)}"
         f"<td>{escape(', '.join(step.prerequisites)) or 'nothing'}" for step in header.episode.graph.steps)
@@ -48,6 +51,8 @@ def log_page(log: EpisodeLog, only_turn: int | None = None) -> str:
 def _turn(record: TurnRecord, verdict: TurnVerdict) -> str:
     module = "".join(f"<pre class=module>{escape(printable(text))}</pre>" for text in
                      (*record.notices, record.checklist, record.directive.text if record.directive else "") if text)
+    module += "".join(f"<pre class={'refused' if mark == 'x' else 'module'}>{escape(printable(text))}</pre>"
+                      for text, mark in same_turn(record))
     bookings = "".join(f"<li>{escape(b.code)}/{escape(b.work_order)}: "
                        f"{'entered' if b.accepted else 'refused, ' + escape(b.reason)}" for b in record.bookings)
     wrong = ", ".join(f"{v.channel} of {v.step}" for v in verdict.violations)

@@ -46,7 +46,7 @@ def log_text(log: EpisodeLog, only_turn: int | None) -> Iterator[str]:
 def _parts(log: EpisodeLog, only_turn: int | None) -> Iterator[str]:
     header, verdict = log.header, score_log(log)
     if only_turn is None:
-        yield (f"{header.study}: {header.cell.slug}, arm {header.arm.slug}, seed {header.seed}, "
+        yield (f"{header.study}: {header.cell.slug}, arm {header.arm.text}, seed {header.seed}, "
                f"on {header.model.get('engine', 'an unknown engine')}")
         yield from (_compile_text(record) for record in log.compiles)
     for record, judged in zip(log.turns, verdict.turns, strict=True):
@@ -60,8 +60,17 @@ def _parts(log: EpisodeLog, only_turn: int | None) -> Iterator[str]:
 
 def _compile_text(record: CompileRecord) -> str:
     defects = ", ".join(f"{f.defect} ({', '.join(f.steps)})" for f in record.defects) or "none"
-    return (f"{record.stage} of the state ({record.source}): "
-            f"{f'failed, {record.error}' if record.error else f'defects: {defects}'}; {len(record.calls)} calls")
+    stage = record.stage.replace("_again", " compiled once more")
+    outcome = f"failed, {record.error}" if record.error else f"defects: {defects}"
+    return (f"{stage} of the state ({record.source}): {outcome}; {len(record.calls)} calls"
+            f"{'; nothing is refused from here on' if record.falls_back else ''}")
+
+
+def same_turn(record: TurnRecord) -> list[tuple[str, str]]:
+    """Refused replies and what the agent was told about them within the turn, each with its mark."""
+    replies = [number for number, shown in enumerate(record.ephemeral) if shown.role == "assistant"]
+    return [(shown.content, "x" if shown.role == "assistant" else "!")
+            for shown in (record.ephemeral[replies[0]:] if replies else ())]
 
 
 def _turn_text(record: TurnRecord, verdict: TurnVerdict) -> str:
@@ -72,7 +81,9 @@ def _turn_text(record: TurnRecord, verdict: TurnVerdict) -> str:
     if record.checklist:
         lines.append(_indented(record.checklist, "|"))
     if record.directive:
-        lines.append(_indented(record.directive.text, "|"))
+        place = "(in the system prompt) " if any(shown.role == "system" for shown in record.ephemeral) else ""
+        lines.append(_indented(place + record.directive.text, "|"))
+    lines += [_indented(text, mark) for text, mark in same_turn(record)]
     lines.append(_indented(record.reply, "<"))
     for booking in record.bookings:
         outcome = "entered" if booking.accepted else f"refused: {booking.reason}"
