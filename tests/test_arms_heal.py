@@ -92,16 +92,26 @@ def test_a_defect_of_the_plan_is_not_held_against_the_revision():
 
 
 class Compiler:
-    """Compiles like the scripted clerk, but for the first answer to a prompt that holds a given text."""
+    """Compiles like the scripted clerk, but for the first answers to a prompt that holds a given text.
 
-    def __init__(self, spoil: dict[str, str]) -> None:
-        self.spoil, self.asked = dict(spoil), []
+    Parameters
+    ----------
+    spoil : dict of str to str
+        Wrong answer by text.
+    times : int
+        How often it is given.
+    """
+
+    def __init__(self, spoil: dict[str, str], times: int = 1) -> None:
+        self.spoil, self.left, self.asked = dict(spoil), dict.fromkeys(spoil, times), []
 
     async def __call__(self, messages, *, purpose, schema) -> Reply:
         self.asked.append(messages)
         text = answer_helper_call(messages, schema)
-        for mark in [mark for mark in self.spoil if mark in messages[0].content]:
-            text = self.spoil.pop(mark)
+        for mark, wrong in self.spoil.items():
+            if mark in messages[0].content and self.left[mark]:
+                self.left[mark] -= 1
+                text = wrong
         return Reply(text, "", FinishReason.STOP, 1, 0, 1)
 
 
@@ -126,6 +136,19 @@ def test_a_plan_is_compiled_again_with_the_defect_named_where_it_lies(prompts, s
     assert (answer.role, answer.content) == ("assistant", next(iter(spoil.values())))
     assert told.content.startswith("That answer could not be used: s2 has no completion code of the form RC-1234.")
     assert question.content in {call.messages[0].content for call in first.calls}
+
+
+def test_a_compile_that_failed_is_asked_again_with_the_failure_named():
+    texts = load_prompts("fewshot")
+    compiler = Compiler({"Line: - s2: print the map": "I can't."}, times=2)
+    first = asyncio.run(compile_plan(compiler, texts, texts.brief(GRAPH, Brief.AMENDED)))
+    assert (first.graph, first.error) == (None, "the line of s2: it holds no JSON object")
+    compiler.asked.clear()
+    again = asyncio.run(compile_plan(compiler, texts, texts.brief(GRAPH, Brief.AMENDED), Earlier(first, ())))
+    assert (again.graph, again.stage) == (GRAPH, "plan_again")
+    (continued,) = [messages for messages in compiler.asked if len(messages) > 1]
+    assert [message.content for message in continued[1::2]] == ["I can't.", "I can't."]
+    assert "the line of s2: it holds no JSON object" in continued[-1].content
 
 
 MESSAGE = ('There is a change. The step "order the frames" is cancelled. Because of that, the full list of remaining '
@@ -171,10 +194,13 @@ def test_a_circle_is_named_in_the_steps_own_words():
 
 
 class Forgetful:
-    """A scripted model whose compiler leaves a code out until it is told so (`heals`), or for ever."""
+    """A scripted model whose compiler leaves a code out until it is told so (`heals`), or for ever.
 
-    def __init__(self, policy: str, heals: bool) -> None:
-        self.inner, self.heals = scripted_model(policy), heals
+    Told so, it may also give up (`gives_up`) and answer with no plan at all.
+    """
+
+    def __init__(self, policy: str, heals: bool, gives_up: bool = False) -> None:
+        self.inner, self.heals, self.gives_up = scripted_model(policy), heals, gives_up
         self.name = self.inner.name
 
     def identity(self):
@@ -184,6 +210,8 @@ class Forgetful:
         reply = await self.inner.complete(messages, schema=schema, **options)
         if schema is None or schema["title"] != "compiled_plan" or (self.heals and len(messages) > 1):
             return reply
+        if self.gives_up and len(messages) > 1:
+            return replace(reply, text="I can't.")
         found = json.loads(reply.text)
         found["steps"]["s2"]["code"] = ""
         return replace(reply, text=json.dumps(found))
@@ -204,6 +232,14 @@ def test_the_log_says_what_was_flagged_recompiled_and_fell_back(tmp_path, heals)
     shown = "\n".join(log_text(log, None))
     assert "plan compiled once more of the state (compiled)" in shown
     assert ("nothing is refused from here on" in shown) is not heals
+
+
+def test_a_compiler_that_gives_up_leaves_a_directed_episode(tmp_path):
+    log = run_arm(tmp_path, Forgetful("always-book", heals=False, gives_up=True), ArmSpec("enforcement", HEAL))
+    assert [record.graph is None for record in log.compiles] == [False, True, False]
+    assert [record.falls_back for record in log.compiles] == [False, True, False]
+    assert all(booking.accepted for turn in log.turns for booking in turn.bookings)
+    assert len(log.matches) > 8 and any(turn.directive for turn in log.turns)
 
 
 def test_without_the_option_the_same_compile_over_blocks(tmp_path):

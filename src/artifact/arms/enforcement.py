@@ -55,9 +55,7 @@ class Enforcement(Directive):
     def receive(self, request: Request, reply: str) -> Outcome:
         """Enter what the state admits, and tell of the rest, now or at the next turn."""
         lines = parse_bookings(reply, request.work_order)
-        for line in lines:
-            if line.code not in self._decided:
-                self._decided[line.code] = self._decide(line)
+        self._decided |= {line.code: self._decide(line) for line in lines}  # receipts come after the last
         bookings = tuple(self._decided.values())
         notices = tuple(self._notice(booking) for line in lines
                         if not (booking := self._decided[line.code]).accepted)
