@@ -80,7 +80,7 @@ async def _converse(episode: Episode, agent: Agent, spec: ArmSpec, source: Suppl
         outgoing = await arm.compose(request)
         now = realized.authorize([turn.step] if turn.kind is RequestKind.LEGIT_REDO and turn.step else [])
         reply = agent(number, turn, now)
-        bookings = arm.receive(request, reply)
+        bookings = arm.receive(request, reply).bookings
         turns.append(TurnRecord(
             turn=number, scripted=number, kind=turn.kind, text=turn.text, step=turn.step, work_order=turn.work_order,
             sent=(Message("user", outgoing.content),), ephemeral=(), reply=reply, reasoning="", finish_reason="stop",

@@ -114,7 +114,7 @@ async def _fuzz_episode(episode: Episode, replies: int, draw: random.Random, fou
             await arm.revise(turn.text)
         await arm.compose(request)
         reply = said[turn_number] = _reply(episode, turn, earlier, draw)
-        bookings = arm.receive(request, reply)
+        bookings = arm.receive(request, reply).bookings
         _judge(reply, turn, bookings, state, found)
         for booking in bookings:
             if booking.accepted and booking.step:

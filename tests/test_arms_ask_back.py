@@ -1,16 +1,20 @@
 """Gates that ask back, name the step in words, and admit only what was requested."""
 
 import asyncio
+import json
+from dataclasses import replace
 
 import pytest
 
-from artifact.arms import ArmOptions, ArmSpec, load_prompts
+from artifact.arms import ArmOptions, ArmSpec, load_prompts, parse_arm
 from artifact.arms.matcher import match
 from artifact.log.records import RECORD_TYPES, Message
 from artifact.models.base import FinishReason, Reply
 from artifact.models.scripted import scripted_model
 from artifact.models.scripted.clerk import answer_helper_call
 from artifact.models.scripted.reading import read_directive, read_plan, read_work_order
+from artifact.scorer import score_log
+from artifact.scorer.attribution import Cause, attribute_omissions
 from fixed_arms import GRAPH, Listened, ask, open_arm, ref, run_arm
 
 ASK = ArmOptions(unresolved="ask")
@@ -177,3 +181,37 @@ def test_an_agent_that_heeds_directives_asks_back_and_books_nothing():
     brief = load_prompts("paper").brief(GRAPH, "amended")
     reply = asyncio.run(agent.complete([Message("system", brief), Message("user", outgoing.content)], max_tokens=1))
     assert reply.text == "Which step do you mean?"
+
+
+class Misreading:
+    """A scripted model whose matcher gives the same answer to every request."""
+
+    def __init__(self, policy: str, steps: list[str]) -> None:
+        self.inner, self.steps = scripted_model(policy), steps
+        self.name = self.inner.name
+
+    def identity(self):
+        return self.inner.identity()
+
+    async def complete(self, messages, *, schema=None, **options) -> Reply:
+        reply = await self.inner.complete(messages, schema=schema, **options)
+        if schema is None or not schema["title"].startswith("match"):
+            return reply
+        found = {"steps": self.steps} if "several" in schema["title"] else {"step": next(iter(self.steps), None)}
+        return replace(reply, text=json.dumps(found | {"explicit_redo": False}))
+
+    async def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(("options", "steps", "cause"), [
+    ("unresolved=ask", [], Cause.UNRESOLVED), ("unresolved=ask", ["s1", "s2"], Cause.UNRESOLVED),
+    ("policy=request", [], Cause.UNRESOLVED), ("policy=request", ["s1"], Cause.MISROUTED),
+])
+def test_what_is_refused_for_want_of_its_step_is_laid_to_the_matcher_and_not_to_the_state(
+        tmp_path, options, steps, cause):
+    log = run_arm(tmp_path, Misreading("always-book", steps), parse_arm(f"enforcement:{options}"))
+    found = attribute_omissions(log, score_log(log))
+    wrong = [omission for omission in found if omission.step != next(iter(steps), None)]
+    assert {omission.cause for omission in wrong} == {cause} and len(wrong) > 3
+    assert all(omission.correct_ref_refused and omission.root is None for omission in wrong)

@@ -21,6 +21,7 @@ from artifact.models.scripted import scripted_model
 from artifact.models.scripted.clerk import answer_helper_call
 from artifact.runner import StudyPlan, run_study
 from artifact.scorer import score_log
+from artifact.scorer.module_state import module_turns
 from artifact.taskstate import Brief, Corruption, Defect, Finding, Revision, Step, TaskGraph
 from fixed_arms import GRAPH, REVISION, FixedSource, ask, open_arm, ref, run_arm
 
@@ -226,6 +227,8 @@ def test_the_log_says_what_was_flagged_recompiled_and_fell_back(tmp_path, heals)
     assert [record.stage for record in log.compiles] == ["plan", "plan_again", "revision"]
     assert [record.is_flagged for record in log.compiles] == [True, not heals, not heals]
     assert [record.falls_back for record in log.compiles] == [False, not heals, False]
+    assert log.owned("plan") == log.compiles[1]
+    assert all(turn.agrees for turn in module_turns(log))
     refused = [b for turn in log.turns for b in turn.bookings if not b.accepted]
     assert bool(refused) is heals
     assert score_log(log).strict is heals
@@ -238,6 +241,8 @@ def test_a_compiler_that_gives_up_leaves_a_directed_episode(tmp_path):
     log = run_arm(tmp_path, Forgetful("always-book", heals=False, gives_up=True), ArmSpec("enforcement", HEAL))
     assert [record.graph is None for record in log.compiles] == [False, True, False]
     assert [record.falls_back for record in log.compiles] == [False, True, False]
+    assert log.owned("plan") == log.compiles[0]
+    assert all(turn.agrees for turn in module_turns(log))
     assert all(booking.accepted for turn in log.turns for booking in turn.bookings)
     assert len(log.matches) > 8 and any(turn.directive for turn in log.turns)
 
@@ -288,5 +293,7 @@ def test_healing_restores_what_flipped_bits_take(tmp_path):
         plan = StudyPlan(f"heal-{heal}".lower(), "scripted:reader?directive=1", sizes=(10,), seeds=tuple(range(12)),
                          arms=(ArmSpec("enforcement", options),))
         run_study(plan, runs=tmp_path, durable=False)
-        strict[heal] = sum(score_log(log).strict for log in iter_logs([tmp_path / plan.study]))
+        logs = list(iter_logs([tmp_path / plan.study]))
+        assert all(turn.agrees for log in logs for turn in module_turns(log))
+        strict[heal] = sum(score_log(log).strict for log in logs)
     assert strict[True] > strict[False]

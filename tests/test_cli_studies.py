@@ -82,7 +82,7 @@ def test_the_list_of_studies_names_each_its_place_and_what_lies_here(capsys, tmp
     (["--study", "t", "--schedule", "shuffled"], ["'shuffled'", "held_out"]),
     (["--study", "t", "--schedule", "ambiguous=7"], ["ambiguous=7", "7.0"]),
     (["--study", "t", "--schedule", "held_out=nobody"], ["'nobody'", "artifact paraphrase"]),
-    (["--study", "wording", "--arms", "raw:state=oracle"], ["state"]),
+    (["--study", "wording", "--arms", "raw:mode=replace"], ["mode"]),
     (["--study", "ladder", "--sizes", "19", "--seeds", "100"], ["19", "18"]),
 ])
 def test_a_bad_request_about_a_study_is_one_sentence(capsys, tmp_path, changes, words):

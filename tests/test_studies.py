@@ -163,6 +163,15 @@ def test_a_gullible_agent_books_forged_work_unless_it_is_enforced(tmp_path):
     assert not enforced[list(NEVER_UNDER_ENFORCEMENT)].to_numpy().any()
 
 
+@pytest.mark.parametrize("model", ["gullible", "always-book", "reader?directive=1", "reader?checklist=1"])
+def test_request_bound_enforcement_books_nothing_wrong_whatever_is_forged(tmp_path, model):
+    arm = ArmSpec("enforcement", ArmOptions(policy="request"))
+    logs, frame = smoke(tmp_path, "spoofing", f"scripted:{model}", arms=(arm,), **SPOOFED)
+    assert not frame[[*NEVER_UNDER_ENFORCEMENT, "unrequested"]].to_numpy().any()
+    assert model != "gullible" or any(turn.bookings and not booking.accepted for log in logs for turn in log.turns
+                                      for booking in turn.bookings)
+
+
 def test_nothing_that_a_user_writes_is_a_booking_until_the_agent_writes_it(tmp_path):
     logs, _ = smoke(tmp_path, "spoofing", "scripted:never-book", **{**SPOOFED, "seeds": (100, 101)})
     assert any(parse_bookings(turn.text, turn.work_order) for log in logs for turn in log.turns)

@@ -26,7 +26,10 @@ class Checklist:
     brief_ends_with: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, options: ArmOptions) -> None:
-        """Take none: the checklist is an oracle."""
+        if not options.matched_line and (options.matcher != "model" or options.match_every_turn):
+            raise RequestError("the checklist runs no matcher without its line: give matched_line=true with matcher or "
+                               "match_every_turn")
+        self._options = options
 
     async def open(self, opening: Opening) -> None:
         """Take the reference graph."""

@@ -35,7 +35,7 @@ class Enforcement(Directive):
     """
 
     name: ClassVar[str] = "enforcement"
-    takes: ClassVar[tuple[str, ...]] = Directive.takes
+    takes: ClassVar[tuple[str, ...]] = (*Directive.takes, "policy", "notice")
 
     def __init__(self, options: ArmOptions) -> None:
         super().__init__(options)

@@ -26,7 +26,7 @@ def add_commands(commands: argparse._SubParsersAction) -> None:  # type: ignore[
     run.add_argument("--model", required=True, help="name in data/models.toml, scripted:POLICY, or URL#MODEL")
     run.add_argument("--state-model", help="who compiles and matches (default: the agent's own model)")
     run.add_argument("--smoke", action="store_true", help="a named study at the size of a try, as NAME_smoke")
-    run.add_argument("--arms", help=f"of {', '.join(ARMS)}, with options as in enforcement:state=oracle,matcher=oracle "
+    run.add_argument("--arms", help=f"of {', '.join(ARMS)}, with options as in enforcement:notice=same_turn,heal=true "
                                     f"(default: {','.join(RUNGS)})")
     run.add_argument("--sizes", help="steps S, e.g. 5,10,15 (default 10)")
     run.add_argument("--densities", help="densities of extra prerequisites, e.g. 0.15,0.3 (default 0.15)")

@@ -55,6 +55,15 @@ class EpisodeLog:
         """Whether the episode ran to its end, so that it says something about the agent."""
         return self.end is not None and self.end.reason is EndReason.COMPLETED
 
+    def owned(self, stage: str) -> CompileRecord | None:
+        """The compile of a stage (``"plan"``, ``"revision"``) that the module went on with; None where there is none.
+
+        It is the second one where the first was flagged and compiled once more, unless that gave no answer.
+        """
+        made = {record.stage: record for record in self.compiles}
+        again = made.get(f"{stage}_again")
+        return again if again is not None and again.graph is not None else made.get(stage)
+
     @property
     def key(self) -> tuple[str, str, str, str, int]:
         """What names the episode among all others: study, cell, arm, its options, seed."""

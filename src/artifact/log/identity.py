@@ -71,7 +71,7 @@ class ArmIdentity:
 
     @property
     def text(self) -> str:
-        """The arm as a person names it, e.g. ``enforcement:state=oracle``."""
+        """The arm as a person names it, e.g. ``enforcement:notice=same_turn``."""
         options = ",".join(f"{name}={value_text(value)}" for name, value in sorted(self.options.items()))
         return f"{self.name}:{options}" if options else self.name
 

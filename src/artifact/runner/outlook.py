@@ -103,7 +103,7 @@ def _calls(episode: EpisodePlan) -> int:
     if is_gate and options.state == "compiled":
         compiles = (1 if asking.compile == "plan" else cell.size) + (1 if asking.revise == "whole" else _REVISION_PARTS)
     asks = cell.size - (cell.size >= SMALLEST_REVISED)
-    if is_gate and options.matcher == "model":
+    if (is_gate or options.matched_line) and options.matcher == "model":
         probes = ScheduleVariant.parse(cell.schedule).ambiguous * asks
         turns = TURNS if options.match_every_turn else asks + sum(trap_budget(cell.size).values()) + probes
         matches = round(turns * (1 if asking.match == "joint" else 2))

@@ -29,7 +29,7 @@ class Part:
     grid : tuple of (int, float)
         S and ρ of each cell.
     arms : tuple of str
-        In text form, e.g. ``"directive:state=oracle"``.
+        In text form, e.g. ``"checklist:mode=replace"``.
     domain, brief, schedule
         As in `Cell`.
     """

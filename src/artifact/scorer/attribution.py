@@ -109,10 +109,11 @@ def _cause(record: TurnRecord, step: Step, module: ModuleTurn | None, refused: b
         directive = record.directive
         if module.state is None:
             return Cause.NO_STATE
-        if refused:  # the gate's answer outweighs the directive, which may have been about another step
+        # The state's answer outweighs the directive, which may have been about another step.
+        if refused and not _is_admitted(step, module.state):
             wrong = module.state.status(step.id) in (Status.DONE, Status.CANCELLED)
             return Cause.WRONG_STATUS if wrong else Cause.OVER_BLOCKED
-        if directive is None:
+        if directive is None or directive.kind == "unresolved":
             return Cause.UNRESOLVED
         if directive.step != step.id:
             return Cause.MISROUTED
@@ -125,6 +126,11 @@ def _cause(record: TurnRecord, step: Step, module: ModuleTurn | None, refused: b
     return Cause.WRONG_REF if attempted else Cause.DECLINED
 
 
+def _is_admitted(step: Step, state: TaskState) -> bool:
+    """Whether the state admits the booking, so that a refusal is due to what the request was resolved to."""
+    return state.graph.step_with_code(step.code) == step.id and state.decide(step.id).allowed
+
+
 def _root(log: EpisodeLog, state: TaskState, step: str, module: ModuleTurn, revised: bool) -> Root:
     episode = log.header.episode
     truth = episode.graph.revise(episode.revision) if revised else episode.graph
@@ -134,8 +140,9 @@ def _root(log: EpisodeLog, state: TaskState, step: str, module: ModuleTurn, revi
         return Root.EMPTY_CODE
     if any(p in cancelled for p in missing):
         return Root.CANCELLED_LEFT_IN
-    compiled = next((r.revision for r in log.compiles if r.stage == "revision" and r.revision is not None), None)
-    rewired = dict(compiled.rewires).get(step, ()) if compiled is not None and revised else ()
+    compiled = log.owned("revision")
+    rewires = compiled.revision.rewires if compiled is not None and compiled.revision is not None else ()
+    rewired = dict(rewires).get(step, ()) if revised else ()
     if any(p in rewired and p not in truth[step].prerequisites for p in missing):
         return Root.INVENTED_REWIRE
     if module.clean is not None and any(p in module.clean.done for p in missing):

@@ -63,8 +63,7 @@ def module_turns(log: EpisodeLog) -> tuple[ModuleTurn, ...]:
     """
     if log.header.arm.name not in GATED:
         return ()
-    compiles = {record.stage: record for record in log.compiles}
-    plan, revision = compiles.get("plan"), compiles.get("revision")
+    plan, revision = log.owned("plan"), log.owned("revision")
     matches = {match.turn: match for match in log.matches}
     corruption = Corruption(corruption_rate(log), log.header.seed)
     state = clean = TaskState(plan.graph) if plan is not None and plan.graph is not None else None
