@@ -1,7 +1,8 @@
 """What was said and done: record types, streaming reader, packed releases (DESIGN §5.3)."""
 
 from artifact.log.assembly import EditedLog, EpisodeLog, check_bookings, ref_lines, replies
-from artifact.log.reader import PACKED, UNPACKED, iter_logs, log_files, read_episode, read_packed
+from artifact.log.lines import PACKED, UNPACKED
+from artifact.log.reader import iter_logs, log_files, read_episode, read_packed
 from artifact.log.records import (
     RECORD_TYPES,
     SCHEMA,

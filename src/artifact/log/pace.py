@@ -8,7 +8,8 @@ from typing import Any
 
 import orjson
 
-from artifact.log.reader import PACKED, UNPACKED, log_lines
+from artifact.log.lines import log_lines
+from artifact.log.reader import is_episode_log
 from artifact.log.records import EndReason
 from artifact.log.writer import TRANSIENT_ENDS
 
@@ -45,7 +46,7 @@ class Pace:
 def paces(folder: Path) -> Iterator[Pace]:
     """The pace of every completed episode in a folder of runs or of released logs; none where there is no folder."""
     for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
-        if path.name.endswith((PACKED, UNPACKED)):
+        if is_episode_log(path):
             yield from _paces(log_lines(path))
 
 

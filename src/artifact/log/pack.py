@@ -14,7 +14,11 @@ from pathlib import Path
 import zstandard
 
 from artifact.errors import InfrastructureError, RequestError
-from artifact.log.reader import PACKED, UNPACKED, NotBegun, log_files, read_episode, read_packed
+from artifact.log.assembly import EpisodeLog
+from artifact.log.lines import PACKED, UNPACKED, NotBegun
+from artifact.log.probe_reader import is_probe_log, probe_files, read_packed_probes, read_probe
+from artifact.log.probes import ProbeLog
+from artifact.log.reader import PROBE_PACKED, holds_episode_logs, log_files, read_episode, read_packed
 from artifact.paths import CHECKSUMS, DATA, RELEASED_LOGS
 
 _LEVEL = 19
@@ -30,7 +34,7 @@ class PackReport:
     files : tuple of Path
         The packed files, sorted.
     episodes : int
-        Finished episodes in them, whatever they ended with.
+        Finished episodes in them, and probes of episodes, whatever they ended with.
     left_out : int
         Unfinished episodes that were left out.
     """
@@ -46,7 +50,7 @@ def pack(run_dir: Path, data_dir: Path = DATA) -> PackReport:
     Parameters
     ----------
     run_dir : Path
-        ``runs/<study>`` or any folder of unpacked logs.
+        ``runs/<study>`` or any folder of unpacked logs, those of the trap-turn probe included.
     data_dir : Path
         The folder of released data. Packed files go to ``logs/<study>/<cell>.<arm>.jsonl.zst`` in it, and
         its SHA256SUMS takes them up, along with files that it didn't list yet.
@@ -63,11 +67,14 @@ def pack(run_dir: Path, data_dir: Path = DATA) -> PackReport:
     """
     groups: dict[Path, dict[int, Path]] = defaultdict(dict)
     left_out = 0
-    for path in log_files([run_dir]):
+    probes = probe_files([run_dir])
+    episodes = log_files([run_dir]) if not probes or holds_episode_logs(run_dir) else []
+    for path in (*episodes, *probes):
         if path.name.endswith(PACKED):
             raise RequestError(f"{path} is packed already; name a folder that holds {UNPACKED} files alone")
+        log: EpisodeLog | ProbeLog
         try:
-            log = read_episode(path)
+            log = read_probe(path) if is_probe_log(path) else read_episode(path)
         except NotBegun:
             left_out += 1
             continue
@@ -75,7 +82,8 @@ def pack(run_dir: Path, data_dir: Path = DATA) -> PackReport:
             left_out += 1
             continue
         study, cell, arm = log.header.study, log.header.cell.slug, log.header.arm.slug
-        seeds = groups[data_dir / RELEASED_LOGS.relative_to(DATA) / study / f"{cell}.{arm}{PACKED}"]
+        suffix = PROBE_PACKED if is_probe_log(path) else PACKED
+        seeds = groups[data_dir / RELEASED_LOGS.relative_to(DATA) / study / f"{cell}.{arm}{suffix}"]
         if log.header.seed in seeds:
             raise RequestError(f"{path} and {seeds[log.header.seed]} hold the same episode; remove one of them")
         seeds[log.header.seed] = path
@@ -121,7 +129,9 @@ def verify(data_dir: Path = DATA) -> list[str]:
 
 def _refuse_loss(target: Path, seeds: Mapping[int, Path]) -> None:
     if target.exists():
-        lost = sorted({log.header.seed for log in read_packed(target)} - seeds.keys())
+        packed: Iterable[EpisodeLog | ProbeLog] = read_packed_probes(target) if is_probe_log(target) \
+            else read_packed(target)
+        lost = sorted({log.header.seed for log in packed} - seeds.keys())
         if lost:
             raise RequestError(f"{target} holds {len(lost)} episodes that the runs lack (seed {lost[0]} first); remove "
                                "that file if they are to go, or pack under another study")

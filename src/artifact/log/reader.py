@@ -1,30 +1,22 @@
 """Reading logs as a stream, one episode in memory at a time: single files, folders, packed files (DESIGN §5.3).
 
-Invariant: what isn't an intact log is an error that names file and line, but for one torn last line of an
-unpacked log, which a killed run may leave and which counts as not written. A line that has its line end isn't torn.
+Invariant: what isn't an intact log is an error that names file and line; see `artifact.log.lines`.
 """
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-import orjson
-import zstandard
 from pydantic import ValidationError
 
-from artifact.errors import InfrastructureError, RequestError
+from artifact.errors import RequestError
 from artifact.log.assembly import Assembly, EpisodeLog
-from artifact.log.records import RECORD_TYPES, SCHEMA, EndRecord, EpisodeRecord, Record
-from artifact.log.seal import BrokenSeal, Seal
+from artifact.log.lines import PACKED, UNPACKED, NotBegun, read_records
+from artifact.log.records import RECORD_TYPES, SCHEMA, EpisodeRecord, Record
 
-UNPACKED = ".jsonl"
-PACKED = ".jsonl.zst"
-
-_CHUNK = 1 << 16
-
-
-class NotBegun(RequestError):
-    """A log that was opened but holds no record yet: its run has just begun, or was killed as it did."""
+# Logs of the trap-turn probe lie beside episode logs and are told apart by their name; see `artifact.log.probe_reader`.
+PROBE_UNPACKED = ".probe.jsonl"
+PROBE_PACKED = ".probe.jsonl.zst"
 
 
 def read_episode(path: Path) -> EpisodeLog:
@@ -49,7 +41,7 @@ def read_episode(path: Path) -> EpisodeLog:
     """
     assembly: Assembly | None = None
     was_sealed = False
-    for number, record, is_sealed in _records(path, _lines(path, _file_chunks(path)), torn_last_line=True):
+    for number, record, is_sealed in read_records(path, _record):
         try:
             if assembly is None:
                 assembly = Assembly(_header(record), str(path))
@@ -78,7 +70,7 @@ def read_packed(path: Path) -> Iterator[EpisodeLog]:
     """
     assembly: Assembly | None = None
     number, was_sealed = 0, False
-    for number, record, is_sealed in _records(path, _lines(path, _unpacked_chunks(path)), torn_last_line=False):
+    for number, record, is_sealed in read_records(path, _record):
         try:
             if assembly is None:
                 assembly = Assembly(_header(record), str(path))
@@ -129,13 +121,14 @@ def log_files(paths: Iterable[Path]) -> list[Path]:
     found: dict[Path, Path] = {}
     for path in map(Path, paths):
         if path.is_dir():
-            inside = [file for file in path.rglob("*") if file.name.endswith((UNPACKED, PACKED)) and file.is_file()
-                      and not any(part.startswith(".") for part in file.relative_to(path).parts)]
-            if not inside:
+            files = sorted(files_inside(path, is_episode_log), key=_by_seed)
+            if not files:
                 raise RequestError(f"{path} holds no logs ({UNPACKED} or {PACKED} files); name a folder of a study")
-            files = sorted(inside, key=_by_seed)
         elif not path.exists():
             raise RequestError(f"{path} does not exist; name a log file or a folder of logs")
+        elif path.name.endswith((PROBE_UNPACKED, PROBE_PACKED)):
+            raise RequestError(f"{path} is a log of the trap-turn probe and holds no episode; read it with "
+                               "`artifact score`")
         elif not path.name.endswith((UNPACKED, PACKED)):
             raise RequestError(f"{path} is no log by its name; name a {UNPACKED} or {PACKED} file or a folder of them")
         else:
@@ -145,10 +138,20 @@ def log_files(paths: Iterable[Path]) -> list[Path]:
     return list(found.values())
 
 
-def log_lines(path: Path) -> Iterator[bytes]:
-    """The lines of a log file, packed or not, unread."""
-    chunks = _unpacked_chunks(path) if path.name.endswith(PACKED) else _file_chunks(path)
-    return (line for line, _ in _lines(path, chunks))
+def is_episode_log(path: Path) -> bool:
+    """Whether a file is an episode log by its name."""
+    return path.name.endswith((UNPACKED, PACKED)) and not path.name.endswith((PROBE_UNPACKED, PROBE_PACKED))
+
+
+def holds_episode_logs(folder: Path) -> bool:
+    """Whether a folder holds any episode log."""
+    return folder.is_dir() and bool(files_inside(folder, is_episode_log))
+
+
+def files_inside(folder: Path, wanted: Callable[[Path], bool]) -> list[Path]:
+    """The wanted files of a folder at any depth, but for what is hidden."""
+    return [file for file in folder.rglob("*") if wanted(file) and file.is_file()
+            and not any(part.startswith(".") for part in file.relative_to(folder).parts)]
 
 
 def _by_seed(path: Path) -> tuple[tuple[str, ...], int, str]:
@@ -161,35 +164,6 @@ def _header(record: Record) -> EpisodeRecord:
         raise RequestError(f"the first record is of type {record.record!r} instead of 'episode', so this is no whole "
                            "episode log; give a file that `artifact run` or `artifact pack` wrote")
     return record
-
-
-def _records(path: Path, lines: Iterator[tuple[bytes, bool]], *,
-             torn_last_line: bool) -> Iterator[tuple[int, Record, bool]]:
-    """The records of a file with their line numbers, and whether the log has checksums."""
-    ended, seal = False, Seal()
-    for number, (line, has_end) in enumerate(lines, start=1):
-        try:
-            data = orjson.loads(line)
-        except orjson.JSONDecodeError:
-            # Nothing was being written after `end`, so nothing can be torn there.
-            if torn_last_line and not ended and not has_end:
-                if number > 1:
-                    return
-                if line.startswith(b'{"schema":'):  # the first record itself was being written
-                    raise NotBegun(f"{path} holds no episode record yet; run the same command again to fill it, or "
-                                   "delete it") from None
-            raise RequestError(f"{path}, line {number}: this is no JSON, so the file is damaged or no log; restore it "
-                               "or leave it out") from None
-        record = _record(data, f"{path}, line {number}")
-        if ended:  # packed logs follow each other, each with checksums of its own
-            seal = Seal()
-        try:
-            seal.take(line)
-        except BrokenSeal as broken:
-            raise RequestError(f"{path}, line {number}: the log was changed since it was written ({broken}); restore "
-                               "the original or leave it out") from None
-        ended = isinstance(record, EndRecord)
-        yield number, record, seal.is_sealed
 
 
 def _record(data: object, place: str) -> Record:
@@ -211,33 +185,3 @@ def _record(data: object, place: str) -> Record:
         field = ".".join(map(str, first["loc"]))
         raise RequestError(f"{place}: the {kind!r} record is damaged at {field!r} ({first['msg']}); restore the "
                            "original log") from None
-
-
-def _lines(path: Path, chunks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
-    """Lines without their line ends, and whether they had one: the last may lack it."""
-    rest = b""
-    try:
-        for chunk in chunks:
-            *lines, rest = (rest + chunk).split(b"\n")
-            yield from ((line, True) for line in lines)
-    except zstandard.ZstdError as error:
-        raise RequestError(f"{path} is damaged ({error}); restore the released file") from error
-    except OSError as error:
-        raise InfrastructureError(f"{path} can't be read ({error.strerror}); make it readable") from error
-    if rest:
-        yield rest, False
-
-
-def _file_chunks(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            yield chunk
-
-
-def _unpacked_chunks(path: Path) -> Iterator[bytes]:
-    decompressor = zstandard.ZstdDecompressor().decompressobj()
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            yield decompressor.decompress(chunk)
-    if not decompressor.eof:
-        raise zstandard.ZstdError("it is cut short")

@@ -5,7 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from artifact.errors import RequestError
-from artifact.log.reader import PACKED, NotBegun, log_files, read_episode, read_packed
+from artifact.log.assembly import EpisodeLog
+from artifact.log.lines import PACKED, NotBegun
+from artifact.log.probe_reader import is_probe_log, probe_files, read_packed_probes, read_probe
+from artifact.log.probes import ProbeLog
+from artifact.log.reader import holds_episode_logs, log_files, read_episode, read_packed
 
 
 @dataclass(frozen=True)
@@ -17,7 +21,7 @@ class Verification:
     findings : tuple of str
         One sentence for each damaged file.
     sealed : int
-        Episodes that are as they were written.
+        Episodes, and probes of episodes, that are as they were written.
     unsealed : int
         Episodes that don't contradict themselves, but have no checksums: an earlier version wrote them.
     """
@@ -41,9 +45,13 @@ def verify_logs(paths: Iterable[Path]) -> Verification:
         When a path names no log.
     """
     findings, sealed, unsealed = [], 0, 0
-    for path in log_files(paths):
+    named = list(map(Path, paths))
+    probes = probe_files(named)
+    others = [path for path in named
+              if not is_probe_log(path) and (not probes or not path.is_dir() or holds_episode_logs(path))]
+    for path in (*log_files(others), *probes):
         try:
-            for log in read_packed(path) if path.name.endswith(PACKED) else [read_episode(path)]:
+            for log in _logs(path):
                 sealed += log.is_sealed
                 unsealed += not log.is_sealed
         except NotBegun:
@@ -51,3 +59,9 @@ def verify_logs(paths: Iterable[Path]) -> Verification:
         except RequestError as error:
             findings.append(str(error))
     return Verification(tuple(findings), sealed, unsealed)
+
+
+def _logs(path: Path) -> Iterable[EpisodeLog | ProbeLog]:
+    if path.name.endswith(PACKED):
+        return read_packed_probes(path) if is_probe_log(path) else read_packed(path)
+    return [read_probe(path) if is_probe_log(path) else read_episode(path)]

@@ -1,4 +1,4 @@
-"""Writing an episode log so that nothing is lost (DESIGN §5.3).
+"""Writing a log so that nothing is lost (DESIGN §5.3).
 
 Invariant: after kill -9 at any instant the file holds every record that was acknowledged, and at most one torn
 line after them, which the next opening cuts off.
@@ -6,27 +6,41 @@ line after them, which the next opening cuts off.
 
 import errno
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import orjson
+from pydantic import TypeAdapter
 
 from artifact.errors import InfrastructureError, RequestError
 from artifact.log.faults import Fault
-from artifact.log.records import RECORD_TYPES, EndReason, EndRecord, EpisodeRecord, Record
+from artifact.log.records import RECORD_TYPES, EndReason, EndRecord, Record
 from artifact.log.seal import Seal
 
 # What may differ between two runs of the same episode without making it another one.
-# A server may have been started anew on another port; what it serves is compared.
-_CIRCUMSTANCES = ("started", "package", "model.endpoint", "state_model.endpoint")
+# A server may have been started anew on another port; what it serves is compared. A source may have been packed since.
+_CIRCUMSTANCES = ("started", "package", "model.endpoint", "state_model.endpoint", "source.file")
 
 
 # Ends that another try may overcome: the model gave no answer. A context that is too small stays so.
 TRANSIENT_ENDS = frozenset({EndReason.MODEL_ERROR, EndReason.TIMEOUT})
 
 
-class EpisodeWriter:
-    """Append-only writer of one episode log.
+class Line(Protocol):
+    """Anything that is one line of a log: it says which record it is."""
+
+    @property
+    def record(self) -> str:
+        """The record type, by which a reader knows it."""
+        ...
+
+
+R = TypeVar("R", bound=Line)
+
+
+class LogWriter(Generic[R]):
+    """Append-only writer of one log, whose first record is its identity.
 
     Records that are already in the file are kept: `recorded` gives them back, and writing them again is a
     comparison, not an append. So a resumed run replays what is there and goes on where it stopped.
@@ -35,6 +49,8 @@ class EpisodeWriter:
     ----------
     path : Path
         The log; its folder is made when missing.
+    types : mapping of str to TypeAdapter
+        The record types that this kind of log has, by name.
     durable : bool
         Flush every record to the disk (fsync) before it counts as written.
 
@@ -46,8 +62,9 @@ class EpisodeWriter:
         When the file holds something that is not such a log.
     """
 
-    def __init__(self, path: Path, *, durable: bool = True) -> None:
+    def __init__(self, path: Path, types: Mapping[str, TypeAdapter[Any]], *, durable: bool = True) -> None:
         self.path = path
+        self._types = types
         self._durable = durable
         self._cursor = 0
         try:
@@ -56,9 +73,9 @@ class EpisodeWriter:
         except OSError as error:
             raise InfrastructureError(f"{path.parent} can't be written ({error.strerror}); choose another folder "
                                       "with --runs or make this one writable") from None
-        self.recorded: tuple[Record, ...] = tuple(self._recover())
+        self.recorded: tuple[R, ...] = tuple(self._recover())
 
-    def _recover(self) -> list[Record]:
+    def _recover(self) -> list[R]:
         self._file.seek(0)
         content = self._file.read()
         whole = content.rfind(b"\n") + 1
@@ -72,7 +89,7 @@ class EpisodeWriter:
             try:
                 self._seal.take(line)
                 kind = orjson.loads(line)["record"]
-                records.append(RECORD_TYPES[kind].validate_json(line))
+                records.append(self._types[kind].validate_json(line))
             except (ValueError, KeyError, TypeError):
                 raise RequestError(f"line {number} of {self.path} is damaged; move the file away to run this episode "
                                    "anew") from None
@@ -91,7 +108,7 @@ class EpisodeWriter:
         self.recorded = self.recorded[:-1]
         return end.faults
 
-    def write(self, record: Record) -> None:
+    def write(self, record: R) -> None:
         """Append one record, or check it against the one that is recorded in its place.
 
         Raises
@@ -106,7 +123,7 @@ class EpisodeWriter:
             self._cursor += 1
             return
         seal = self._seal.copy()
-        line = seal.close(RECORD_TYPES[record.record].dump_json(record))
+        line = seal.close(self._types[record.record].dump_json(record))
         before = os.fstat(self._file.fileno()).st_size
         try:
             written = self._file.write(line)
@@ -120,11 +137,11 @@ class EpisodeWriter:
                                       "room and give the same command again") from None
         self._seal = seal
 
-    def _compare(self, recorded: Record, record: Record) -> None:
+    def _compare(self, recorded: R, record: R) -> None:
         if recorded == record:
             return
-        old, new = (RECORD_TYPES[r.record].dump_python(r, mode="json") for r in (recorded, record))
-        ignored = _CIRCUMSTANCES if isinstance(record, EpisodeRecord) else ()
+        old, new = (self._types[r.record].dump_python(r, mode="json") for r in (recorded, record))
+        ignored = _CIRCUMSTANCES if self._cursor == 0 else ()
         differences = [difference for where, difference in _differences(old, new)
                        if not any(where == name or where.startswith(f"{name}.") for name in ignored)]
         if differences:
@@ -135,6 +152,13 @@ class EpisodeWriter:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+class EpisodeWriter(LogWriter[Record]):
+    """Writer of one episode log; see `LogWriter`."""
+
+    def __init__(self, path: Path, *, durable: bool = True) -> None:
+        super().__init__(path, RECORD_TYPES, durable=durable)
 
 
 def _differences(old: Any, new: Any, where: str = "") -> list[tuple[str, str]]:

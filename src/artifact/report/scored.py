@@ -14,7 +14,8 @@ import pandas as pd
 
 from artifact import paths
 from artifact.errors import RequestError
-from artifact.log import PACKED, UNPACKED, EpisodeLog, iter_logs
+from artifact.log import EpisodeLog, iter_logs
+from artifact.log.reader import holds_episode_logs
 from artifact.report.ladder import Configuration
 from artifact.scorer import score_frames
 
@@ -111,7 +112,7 @@ def log_sources(names: Sequence[str] = ()) -> tuple[Path, ...]:
         has no runs; anything else must exist, see `artifact.log.log_files`.
     """
     chosen = [paths.ROOT / name for name in names] if names else [paths.RELEASED_LOGS, paths.RUNS]
-    return tuple(path for path in chosen if path not in (paths.RELEASED_LOGS, paths.RUNS) or _holds_logs(path))
+    return tuple(path for path in chosen if path not in (paths.RELEASED_LOGS, paths.RUNS) or holds_episode_logs(path))
 
 
 def load_scored(sources: Iterable[Path] | None = None) -> ScoredLogs:
@@ -168,10 +169,6 @@ def _header(log: EpisodeLog) -> Header:
                                   cell.brief.value, cell.regime, cell.prompts, cell.schedule, cell.slug)
     return Header(header.study, cell.slug, header.arm.slug, header.seed, configuration, header.model,
                   header.state_model, header.prompts_sha256, header.package, header.sampling)
-
-
-def _holds_logs(folder: Path) -> bool:
-    return folder.is_dir() and any(path.name.endswith((UNPACKED, PACKED)) for path in folder.rglob("*"))
 
 
 def _joined(frames: list[pd.DataFrame], order: list[str]) -> pd.DataFrame:
