@@ -10,12 +10,17 @@ from artifact.arms import ARMS, RUNGS, ArmOptions, parse_arms
 from artifact.errors import RequestError
 from artifact.generator import domain_names
 from artifact.models.outage import OUTAGE_LIMIT_S
-from artifact.runner import RunSummary, StudyPlan, parse_seeds
+from artifact.runner import TRAP_PROBE, ProbePlan, RunSummary, StudyPlan, parse_seeds, run_trap_probe
 from artifact.runner.budgets import BUDGETS
 from artifact.runner.outlook import Outlook, PaceBook, outlook
 from artifact.runner.plan import PAPER_SEEDS
-from artifact.runner.studies import ALL, Agents, Overrides, named_studies, parse_schedule, plans_of
+from artifact.runner.studies import ALL, SMOKE_SUFFIX, Agents, Overrides, named_studies, parse_schedule, plans_of
+from artifact.runner.trap_probe import SAMPLES, SMOKE_SAMPLES
 from artifact.taskstate import Brief, ScheduleVariant
+
+# What the trap-turn probe takes from the logs that it asks again.
+_NOT_PROBED = ("state_model", "arms", "sizes", "densities", "domain", "brief", "schedule", "own_phrasings", "prompts",
+               "state", "matcher", "match_every_turn", "corruption")
 
 
 def add_commands(commands: argparse._SubParsersAction) -> None:  # type: ignore[type-arg]
@@ -44,13 +49,16 @@ def add_commands(commands: argparse._SubParsersAction) -> None:  # type: ignore[
     run.add_argument("--match-every-turn", action="store_true", help="run the matcher on filler and revision turns too")
     run.add_argument("--corruption", type=float, default=0.0, help="rate per step and turn at which the state is "
                                                                    "disturbed (gate arms)")
+    run.add_argument("--from", dest="sources", nargs="+", type=Path, metavar="LOG", default=[],
+                     help=f"logs that the study {TRAP_PROBE} asks again: files or folders, raw arm")
+    run.add_argument("--samples", type=int, help=f"sampled replies a variant of {TRAP_PROBE} (default {SAMPLES})")
     run.add_argument("--concurrency", type=int, default=1, help="conversations at a time (default 1)")
     run.add_argument("--threads", type=int, help="threads of the embedded engine (default: the physical cores)")
     run.add_argument("--runs", type=Path, default=paths.RUNS, help="folder of the runs")
     run.add_argument("--wait-for-server", type=float, default=OUTAGE_LIMIT_S, metavar="SECONDS",
                      help=f"how long a server that goes down is waited for (default {OUTAGE_LIMIT_S:g})")
     run.add_argument("--no-fsync", action="store_true", help="faster, but a power cut may lose the last turns")
-    run.set_defaults(run=_run)
+    run.set_defaults(run=_run, defaults={name: run.get_default(name) for name in _NOT_PROBED})
 
     studies = commands.add_parser("studies", help="the named studies, and what of them lies here")
     studies.add_argument("--runs", type=Path, default=paths.RUNS, help="folder of the runs")
@@ -87,6 +95,17 @@ def _plans(options: argparse.Namespace) -> tuple[StudyPlan, ...]:
         options.own_phrasings),)
 
 
+def _probe_plan(options: argparse.Namespace) -> ProbePlan:
+    changed = [name for name in _NOT_PROBED if getattr(options, name) != options.defaults[name]]
+    if changed:
+        raise RequestError(f"the trap-turn probe takes its cells from the logs of --from; leave out "
+                           f"--{changed[0].replace('_', '-')}")
+    seeds = parse_seeds(options.seeds) if options.seeds is not None else None
+    study, samples = (options.study + SMOKE_SUFFIX, SMOKE_SAMPLES) if options.smoke else (options.study, SAMPLES)
+    return ProbePlan(options.model, tuple(options.sources), study, seeds, options.regime,
+                     samples if options.samples is None else options.samples)
+
+
 def _run(options: argparse.Namespace) -> int:
     from artifact.runner.several import run_several
 
@@ -96,6 +115,13 @@ def _run(options: argparse.Namespace) -> int:
         raise RequestError(f"--threads {options.threads} computes nothing; use 1 or more")
     if not options.wait_for_server >= 0:
         raise RequestError(f"--wait-for-server {options.wait_for_server:g} is no time; use seconds, 0 for not at all")
+    if options.study == TRAP_PROBE or options.sources:
+        print(_told([run_trap_probe(_probe_plan(options), runs=options.runs, concurrency=options.concurrency,
+                                    durable=not options.no_fsync, threads=options.threads,
+                                    outage_limit_s=options.wait_for_server)]))
+        return 0
+    if options.samples is not None:
+        raise RequestError(f"--samples is of the study {TRAP_PROBE} alone; leave it out")
     plans = _plans(options)
 
     def choose(model: str, state_model: str) -> Sequence[StudyPlan]:
@@ -179,4 +205,6 @@ def _studies(options: argparse.Namespace) -> int:
             if done:
                 print(f"{'':16} {where}: " + ", ".join(f"{count} episodes of {model}"
                                                        for model, count in sorted(done.items())))
+    print(f"{TRAP_PROBE:16} Trap turns of logged raw-arm episodes asked again, one thing changed\n{'':16} Table 3, "
+          "Appendix A.4; what it asks lies in the logs that --from names")
     return 0

@@ -3,5 +3,7 @@
 from artifact.runner.batch import RunSummary, run_study, run_study_async
 from artifact.runner.plan import EpisodePlan, StudyPlan, parse_seeds
 from artifact.runner.progress import Progress
+from artifact.runner.trap_probe import TRAP_PROBE, ProbePlan, run_trap_probe, run_trap_probe_async
 
-__all__ = ["EpisodePlan", "Progress", "RunSummary", "StudyPlan", "parse_seeds", "run_study", "run_study_async"]
+__all__ = ["TRAP_PROBE", "EpisodePlan", "ProbePlan", "Progress", "RunSummary", "StudyPlan", "parse_seeds", "run_study",
+           "run_study_async", "run_trap_probe", "run_trap_probe_async"]

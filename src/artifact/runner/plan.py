@@ -64,8 +64,7 @@ class StudyPlan:
     own_phrasings: bool = False
 
     def __post_init__(self) -> None:
-        if not self.study or not all(c.isalnum() or c in "-_" for c in self.study):
-            raise RequestError(f"the study name {self.study!r} can't be a folder name; use letters, digits, - and _")
+        check_study_name(self.study)
         if self.regime not in BUDGETS:
             raise RequestError(f"there is no regime {self.regime!r}; the regimes are {', '.join(BUDGETS)}")
         for what, values in (("sizes", self.sizes), ("densities", self.densities), ("arms", self.arms),
@@ -93,6 +92,12 @@ class StudyPlan:
         for cell in self.cells(model, state_model):
             for seed, arm in product(self.seeds, self.arms):
                 yield EpisodePlan(cell, arm, seed)
+
+
+def check_study_name(study: str) -> None:
+    """Raise `RequestError` unless a study's name can be a folder's."""
+    if not study or not all(c.isalnum() or c in "-_" for c in study):
+        raise RequestError(f"the study name {study!r} can't be a folder name; use letters, digits, - and _")
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:
