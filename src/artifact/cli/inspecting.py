@@ -12,7 +12,7 @@ def add_commands(commands: argparse._SubParsersAction) -> None:  # type: ignore[
     score = commands.add_parser("score", help="verdicts from logs alone")
     score.add_argument("logs", nargs="+", type=Path, metavar="LOG", help="log files, packed logs or folders")
     score.add_argument("--decline-aware", action="store_true", help="take bookings inside a refusal as citations")
-    score.add_argument("--json", action="store_true", help="one JSON object an episode")
+    score.add_argument("--json", action="store_true", help="one JSON object an episode, or a reply of a probe")
     score.set_defaults(run=_score)
 
     show = commands.add_parser("show", help="one episode as a person reads it")
@@ -24,12 +24,21 @@ def add_commands(commands: argparse._SubParsersAction) -> None:  # type: ignore[
 
 
 def _score(options: argparse.Namespace) -> int:
+    from artifact.cli.probing import print_probes
     from artifact.log import ArmIdentity, iter_logs
+    from artifact.log.probe_reader import is_probe_log, probe_files
+    from artifact.log.reader import holds_episode_logs
     from artifact.report.statistics import proportion
     from artifact.scorer import episode_frame
     from artifact.taskstate import Channel
 
-    episodes = episode_frame(iter_logs(options.logs))
+    probes = probe_files(options.logs)
+    print_probes(probes, as_json=options.json)
+    others = [path for path in options.logs
+              if not (is_probe_log(path) or (probes and path.is_dir() and not holds_episode_logs(path)))]
+    if probes and not others:
+        return 0
+    episodes = episode_frame(iter_logs(others))
     if options.json:
         print(episodes.to_json(orient="records", lines=True), end="")
         return 0
