@@ -165,6 +165,7 @@ def content(folder: Path) -> dict[str, list]:
     for path in sorted(folder.rglob("*.probe.jsonl")):
         logs[path.name] = records = [json.loads(line) for line in path.read_bytes().splitlines()]
         for record in records:
+            record.pop("sum", None)  # of the times as well
             record.pop("started", None)
             record.pop("seconds", None)
             record.get("usage", {}).pop("latency_s", None)
@@ -304,7 +305,10 @@ def test_the_command_line_probes_and_scores(tmp_path: Path, capsys: pytest.Captu
                "101", "--runs", str(tmp_path), "--no-fsync"]
     assert main(command) == 0
     capsys.readouterr()
-    assert main(["score", str(tmp_path)]) == 0
+    assert main([*command[:2], "trap_probe", "--smoke", *command[3:]]) == 0
+    capsys.readouterr()
+    assert {log.header.samples for log in iter_probes([tmp_path / "trap_probe_smoke"])} == {2}
+    assert main(["score", str(source), str(tmp_path / "trap_probe")]) == 0
     shown = capsys.readouterr().out
     assert "2 trap turns of 1 raw-arm episodes (scripted-always-book), 180 replies" in shown
     assert "directive_user" in shown and "scripted-always-book.S05" in shown.splitlines()[-1]

@@ -11,6 +11,7 @@ from artifact.errors import RequestError
 from artifact.log import iter_logs
 from artifact.log.pack import pack, verify
 from artifact.log.probe_reader import iter_probes, read_probe
+from artifact.log.verify import verify_logs
 from artifact.report.scored import load_scored
 from artifact.runner import ProbePlan, StudyPlan, run_study, run_trap_probe
 from artifact.scorer.probe_frame import probe_frame
@@ -35,7 +36,10 @@ def log(made: Path, tmp_path: Path) -> Path:
 
 
 def edited(path: Path, edit: Callable[[list[dict]], object]) -> Path:
+    """The log edited, its checksums taken out as if an earlier version had written it."""
     records = [orjson.loads(line) for line in path.read_bytes().splitlines()]
+    for record in records:
+        record.pop("sum")
     edit(records)
     path.write_bytes(b"".join(orjson.dumps(record) + b"\n" for record in records))
     return path
@@ -104,6 +108,22 @@ def test_a_line_torn_in_the_middle_of_the_file_is_damage(log: Path) -> None:
     log.write_bytes(b"\n".join(lines))
     with pytest.raises(RequestError, match="line 6: this is no JSON"):
         read_probe(log)
+
+
+def test_a_changed_letter_in_a_reply_shows(log: Path) -> None:
+    assert read_probe(log).is_sealed
+    content = log.read_bytes()
+    log.write_bytes(content.replace(b'"reply":"Done.', b'"reply":"Dune.', 1))
+    with pytest.raises(RequestError, match="the log was changed since it was written"):
+        read_probe(log)
+
+
+def test_verify_reads_probes_beside_episodes(made: Path, log: Path) -> None:
+    checked = verify_logs([made])
+    assert (checked.findings, checked.sealed, checked.unsealed) == ((), 4, 0)
+    assert verify_logs([edited(log, lambda records: None)]).unsealed == 1
+    log.write_bytes(log.read_bytes().replace(b'"sample":1', b'"sample":2', 1))
+    assert len(verify_logs([log.parent]).findings) == 1
 
 
 def test_an_episode_reader_that_is_handed_a_probe_says_so(log: Path) -> None:

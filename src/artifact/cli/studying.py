@@ -14,8 +14,8 @@ from artifact.runner import TRAP_PROBE, ProbePlan, RunSummary, StudyPlan, parse_
 from artifact.runner.budgets import BUDGETS
 from artifact.runner.outlook import Outlook, PaceBook, outlook
 from artifact.runner.plan import PAPER_SEEDS
+from artifact.runner.probe_plan import SAMPLES, SMOKE_SAMPLES
 from artifact.runner.studies import ALL, SMOKE_SUFFIX, Agents, Overrides, named_studies, parse_schedule, plans_of
-from artifact.runner.trap_probe import SAMPLES, SMOKE_SAMPLES
 from artifact.taskstate import Brief, ScheduleVariant
 
 # What the trap-turn probe takes from the logs that it asks again.

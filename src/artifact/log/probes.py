@@ -44,7 +44,7 @@ class ProbeSource:
     file : str
         Name of the file that it was read from, without folders.
     sha256 : str
-        Hash of the source episode's records, one a line: that of its unpacked log, or of its part of a packed one.
+        Hash of the source episode's records, one a line without their checksums: the same whether it was packed.
     study : str
         The study that it belongs to.
     prompts_sha256, package, model, sampling

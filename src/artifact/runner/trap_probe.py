@@ -6,12 +6,11 @@ uninterrupted run would have said.
 
 import asyncio
 import contextlib
-import hashlib
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,6 @@ import artifact
 from artifact import paths
 from artifact.arms import ArmSpec, PromptSet, load_prompts
 from artifact.arms.structured import usage_of
-from artifact.errors import RequestError
 from artifact.log.faults import Fault
 from artifact.log.probes import (
     PROBE_SCHEMA,
@@ -28,7 +26,6 @@ from artifact.log.probes import (
     AnswerRecord,
     ProbeLine,
     ProbeRecord,
-    ProbeVariant,
     TrapRecord,
     VariantRecord,
 )
@@ -41,67 +38,17 @@ from artifact.models.outage import OUTAGE_LIMIT_S
 from artifact.models.registry import find_model, model_names
 from artifact.models.transcript import Transcript
 from artifact.runner.batch import RunSummary
-from artifact.runner.budgets import BUDGETS, Budgets, Regime
+from artifact.runner.budgets import BUDGETS, Budgets
 from artifact.runner.commit import commit
 from artifact.runner.lock import study_lock
-from artifact.runner.plan import EpisodePlan, check_study_name
+from artifact.runner.plan import EpisodePlan
+from artifact.runner.probe_plan import ProbePlan, sample_seed
 from artifact.runner.probe_variants import ORDER, variants_of, wordings
 from artifact.runner.progress import Progress
-from artifact.runner.trap_turns import TrapEpisode, trap_episodes
-
-TRAP_PROBE = "trap_probe"
-SAMPLES = 8  # Table 3
-SMOKE_SAMPLES = 2
+from artifact.runner.trap_turns import TrapEpisode
 
 # Plain sampling, for a model that no card in the registry speaks of: a server given by its URL, a scripted policy.
 _NO_CARD: dict[str, Any] = {"temperature": 1.0}
-
-
-@dataclass(frozen=True)
-class ProbePlan:
-    """What is asked again.
-
-    Parameters
-    ----------
-    model : str
-        The agent, as in `StudyPlan`; logs of others are passed over.
-    sources : tuple of Path
-        Episode logs and folders of them.
-    study : str
-        Name of the study, and of its folder under ``runs/``.
-    seeds : tuple of int or None
-        These episodes only; None for all.
-    regime : str
-        The agent's regime; logs of another are passed over.
-    samples : int
-        Sampled replies a variant.
-    sampling_seed : int
-        Every sample's own seed is drawn from it.
-    """
-
-    model: str
-    sources: tuple[Path, ...]
-    study: str = TRAP_PROBE
-    seeds: tuple[int, ...] | None = None
-    regime: Regime = "no_think"
-    samples: int = SAMPLES
-    sampling_seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_study_name(self.study)
-        if not self.sources:
-            raise RequestError("the trap-turn probe asks logged conversations again; name raw-arm logs with --from, "
-                               "for instance data/logs/ladder")
-        if self.samples < 1:
-            raise RequestError(f"{self.samples} samples a variant show nothing; use 1 or more")
-
-    def episodes(self, model: str) -> list[TrapEpisode]:
-        """The episodes with trap turns, the model named as it names itself."""
-        return trap_episodes(self.sources, model=model, regime=self.regime, seeds=self.seeds)
-
-    def calls(self, episodes: Sequence[TrapEpisode]) -> int:
-        """Model calls that the probe of these episodes takes."""
-        return sum(len(episode.traps) for episode in episodes) * len(ProbeVariant) * (self.samples + 1)
 
 
 async def run_trap_probe_async(plan: ProbePlan, *, runs: Path = paths.RUNS, concurrency: int = 1,
@@ -299,9 +246,3 @@ class _Asking:
             seed = sample_seed(self._run.plan.sampling_seed, self._episode.log.header.seed, trap.turn,
                                variant.variant, sample) if sample else None
             self._run.write(self._writer, await self._run.answer(messages, sample, seed, self._session))
-
-
-def sample_seed(sampling_seed: int, episode_seed: int, turn: int, variant: ProbeVariant, sample: int) -> int:
-    """The seed of one sample: its own for every reply, the same on every machine."""
-    text = f"{sampling_seed}:{episode_seed}:{turn}:{variant}:{sample}"
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) >> 1
