@@ -17,6 +17,10 @@ from artifact.log.records import RECORD_TYPES, SCHEMA, EpisodeRecord, Record
 # Logs of the trap-turn probe lie beside episode logs and are told apart by their name; see `artifact.log.probe_reader`.
 PROBE_UNPACKED = ".probe.jsonl"
 PROBE_PACKED = ".probe.jsonl.zst"
+# So do the logs of a harness, which that harness reads.
+HARNESS_MARK = ".harness."
+
+_NO_EPISODES = (PROBE_UNPACKED, PROBE_PACKED)
 
 
 def read_episode(path: Path) -> EpisodeLog:
@@ -126,7 +130,7 @@ def log_files(paths: Iterable[Path]) -> list[Path]:
                 raise RequestError(f"{path} holds no logs ({UNPACKED} or {PACKED} files); name a folder of a study")
         elif not path.exists():
             raise RequestError(f"{path} does not exist; name a log file or a folder of logs")
-        elif path.name.endswith((PROBE_UNPACKED, PROBE_PACKED)):
+        elif path.name.endswith(_NO_EPISODES):
             raise RequestError(f"{path} is a log of the trap-turn probe and holds no episode; read it with "
                                "`artifact score`")
         elif not path.name.endswith((UNPACKED, PACKED)):
@@ -140,7 +144,8 @@ def log_files(paths: Iterable[Path]) -> list[Path]:
 
 def is_episode_log(path: Path) -> bool:
     """Whether a file is an episode log by its name."""
-    return path.name.endswith((UNPACKED, PACKED)) and not path.name.endswith((PROBE_UNPACKED, PROBE_PACKED))
+    return (path.name.endswith((UNPACKED, PACKED)) and not path.name.endswith(_NO_EPISODES)
+            and HARNESS_MARK not in path.name)
 
 
 def holds_episode_logs(folder: Path) -> bool:

@@ -53,6 +53,8 @@ class LogWriter(Generic[R]):
         The record types that this kind of log has, by name.
     durable : bool
         Flush every record to the disk (fsync) before it counts as written.
+    circumstances : tuple of str
+        What of the first record may differ between two runs of the same episode.
 
     Raises
     ------
@@ -62,10 +64,10 @@ class LogWriter(Generic[R]):
         When the file holds something that is not such a log.
     """
 
-    def __init__(self, path: Path, types: Mapping[str, TypeAdapter[Any]], *, durable: bool = True) -> None:
+    def __init__(self, path: Path, types: Mapping[str, TypeAdapter[Any]], *, durable: bool = True,
+                 circumstances: tuple[str, ...] = _CIRCUMSTANCES) -> None:
         self.path = path
-        self._types = types
-        self._durable = durable
+        self._types, self._durable, self._circumstances = types, durable, circumstances
         self._cursor = 0
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -141,7 +143,7 @@ class LogWriter(Generic[R]):
         if recorded == record:
             return
         old, new = (self._types[r.record].dump_python(r, mode="json") for r in (recorded, record))
-        ignored = _CIRCUMSTANCES if self._cursor == 0 else ()
+        ignored = self._circumstances if self._cursor == 0 else ()
         differences = [difference for where, difference in _differences(old, new)
                        if not any(where == name or where.startswith(f"{name}.") for name in ignored)]
         if differences:

@@ -170,7 +170,7 @@ class _Study:
                 end, fresh = await self._run_one(episode, progress)
                 ended[end.reason] += 1
                 run_now += fresh
-                progress.finished(episode, end, fresh)
+                progress.finished(episode.label, end, fresh)
 
         with progress.over(len(episodes)):
             tasks = [asyncio.create_task(worker()) for _ in range(min(concurrency, len(episodes)))]

@@ -22,6 +22,11 @@ class EpisodePlan:
     arm: ArmSpec
     seed: int
 
+    @property
+    def label(self) -> str:
+        """How progress calls it."""
+        return f"{self.cell.slug} {self.arm.identity.slug} seed {self.seed}"
+
 
 @dataclass(frozen=True)
 class StudyPlan:

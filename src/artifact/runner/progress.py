@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from tqdm import tqdm
 
 from artifact.log.records import EndReason, EndRecord
-from artifact.runner.plan import EpisodePlan
 
 
 class Progress:
@@ -60,7 +59,7 @@ class Progress:
         if self._bar is not None:
             self._bar.set_postfix_str(f"{name.split('/', 1)[1]} turn {turns}", refresh=True)
 
-    def finished(self, plan: EpisodePlan, end: EndRecord, fresh: bool) -> None:
+    def finished(self, name: str, end: EndRecord, fresh: bool) -> None:
         """An episode has ended, now (`fresh`) or in an earlier run."""
         self._done += 1
         self._fresh += fresh
@@ -68,8 +67,8 @@ class Progress:
             self._bar.update()
         elif self._line is not None and fresh:
             outcome = "" if end.reason is EndReason.COMPLETED else f", {end.reason}: {end.detail}"
-            self._line(f"[{self._done}/{self._total}] {plan.cell.slug} {plan.arm.identity.slug} seed {plan.seed}: "
-                       f"{end.turns} turns in {end.seconds:.0f} s{outcome}{self._left()}")
+            self._line(f"[{self._done}/{self._total}] {name}: {end.turns} turns in {end.seconds:.0f} s{outcome}"
+                       f"{self._left()}")
 
     def _left(self) -> str:
         left = self._total - self._done

