@@ -8,6 +8,7 @@ the gate kept from running.
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from artifact.harness.tau2 import benchmark
 from artifact.harness.tau2.database import BenchmarkDatabase
 from artifact.harness.tau2.gate import PolicyGate, Ruling, Rung
 from artifact.harness.tau2.question import Question, WriteTool
@@ -41,7 +42,7 @@ class GatedDispatch:
         self._gate, self._reference, self._rung = PolicyGate(rules, rung), reference, rung
         self._write, self._conversation = write, conversation
         self._environment, self._original = environment, environment.get_response
-        self._hash = str(environment.get_db_hash())
+        self._hash = benchmark.database_sha256(environment)
         self._ordinal = 0
         self.state = BenchmarkDatabase(environment.tools.db)
         self.trace = Trace()
@@ -70,7 +71,7 @@ class GatedDispatch:
         if ruling.admitted and not answer.error:
             self.trace = self.trace.after(call, before)
             if is_write:
-                now = str(self._environment.get_db_hash())
+                now = benchmark.database_sha256(self._environment)
                 changed, self._hash = now != self._hash, now
         self._write(DispatchRecord(ordinal, call.tool, dict(call.arguments), is_write, ruling.admitted, ruling.rules,
                                    against, ruling.repeated, bool(answer.error), changed, str(answer.content)))

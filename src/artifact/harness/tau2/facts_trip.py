@@ -1,6 +1,7 @@
 """Predicates on reservations, flights and passengers."""
 
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 from artifact.harness.tau2.question import Question, items, text
 from artifact.harness.tau2.vocabulary import (
@@ -51,7 +52,7 @@ def _route_preserved(question: Question, _: Arguments) -> Answer:
     known = [leg for leg in legs if leg is not None]
     if len(known) != len(legs):
         return None
-    if any(before[1] != after[0] for before, after in zip(known, known[1:], strict=False)):
+    if any(before[1] != after[0] for before, after in pairwise(known)):
         return False
     start, end = known[0][0], known[-1][1]
     if reservation.trip_type == "round_trip":

@@ -1,6 +1,6 @@
 """What a log of the τ²-bench harness holds between header and end."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pydantic import TypeAdapter
@@ -39,7 +39,7 @@ class MessageRecord:
     text: str | None
     calls: tuple[CallMade, ...] = ()
     failure: str = ""
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     record: Literal["message"] = "message"
 
 

@@ -35,6 +35,8 @@ def scripted_agent(environment: Any, calls: Sequence[tuple[str, dict[str, Any]]]
     from tau2.data_model.message import AssistantMessage, ToolCall
 
     class ScriptedAgent(LocalAgent[Any]):  # type: ignore[misc, unused-ignore]
+        _made: tuple[str, dict[str, Any]]
+
         def get_init_state(self, message_history: Any = None) -> list[tuple[str, dict[str, Any]]]:
             return list(calls)
 
