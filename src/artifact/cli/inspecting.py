@@ -24,20 +24,27 @@ def add_commands(commands: argparse._SubParsersAction) -> None:  # type: ignore[
 
 
 def _score(options: argparse.Namespace) -> int:
+    from artifact.cli import harnesses
     from artifact.cli.probing import print_probes
     from artifact.log import ArmIdentity, iter_logs
-    from artifact.log.probe_reader import is_probe_log, probe_files
-    from artifact.log.reader import holds_episode_logs
+    from artifact.log.probe_reader import probe_files
+    from artifact.log.reader import holds_episode_logs, is_episode_log
     from artifact.report.statistics import proportion
     from artifact.scorer import episode_frame
     from artifact.taskstate import Channel
 
     probes = probe_files(options.logs)
     print_probes(probes, as_json=options.json)
-    others = [path for path in options.logs
-              if not (is_probe_log(path) or (probes and path.is_dir() and not holds_episode_logs(path)))]
-    if probes and not others:
-        return 0
+    has_harness_logs = harnesses.holds_logs(options.logs)
+    if has_harness_logs:
+        harnesses.score(options.logs, as_json=options.json)
+    if probes or has_harness_logs:
+        others = [path for path in options.logs
+                  if (holds_episode_logs(path) if path.is_dir() else is_episode_log(path))]
+        if not others:
+            return 0
+    else:
+        others = options.logs
     episodes = episode_frame(iter_logs(others))
     if options.json:
         print(episodes.to_json(orient="records", lines=True), end="")

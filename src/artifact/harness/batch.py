@@ -54,6 +54,7 @@ async def run_harness(harness: Harness, study: str, *, runs: Path = paths.RUNS, 
     run_now = 0
     try:
         with study_lock(folder):
+            await harness.open(folder)
             items = harness.items()
             waiting = iter(items)
 

@@ -1,4 +1,4 @@
-"""What a harness is to the runner: it lists its items, heads a log, and runs one item into it.
+"""What a harness is to the runner: it gets ready, lists its items, heads a log, and runs one item into it.
 
 The way is the same for every harness: plan -> items -> run one -> log -> score. The runner owns folders, lock,
 resume, concurrency and progress; a harness owns its world. Scoring reads logs alone, see `artifact.harness.reader`.
@@ -6,6 +6,7 @@ resume, concurrency and progress; a harness owns its world. Scoring reads logs a
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from pydantic import TypeAdapter
@@ -60,6 +61,10 @@ class Harness(Protocol):
 
     name: str
     record_types: Mapping[str, TypeAdapter[Any]]
+
+    async def open(self, folder: Path) -> None:
+        """Get ready: open models, make in the study's folder what all items share. The study is locked by then."""
+        ...
 
     def items(self) -> Sequence[Item]:
         """What there is to run, the arms of an item side by side."""

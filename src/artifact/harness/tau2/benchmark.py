@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from artifact.errors import RequestError
+from artifact.harness.tau2.question import WriteTool
 
 CHECKOUT = "ARTIFACT_TAU2"
 """The environment variable that names a checkout of the official project, used instead of the installed package."""
@@ -127,6 +128,21 @@ def gold_calls(task: Any) -> list[tuple[str, dict[str, Any]]]:
     """The calls that the task's authors expect."""
     criteria = task.evaluation_criteria
     return [(action.name, dict(action.arguments)) for action in (criteria.actions if criteria else None) or []]
+
+
+@functools.cache
+def _initial_hash() -> str:
+    return database_sha256(environment())
+
+
+@functools.cache
+def idle_passes(task_id: str) -> bool:
+    """Whether doing and saying nothing passes a task: nothing to say, and gold calls that leave the database as is."""
+    task = tasks()[task_id]
+    criteria = task.evaluation_criteria
+    if (criteria.communicate_info if criteria else None) or []:
+        return False
+    return not any(name in set(WriteTool) for name, _ in gold_calls(task)) or gold_hash(task) == _initial_hash()
 
 
 def gold_hash(task: Any) -> str:

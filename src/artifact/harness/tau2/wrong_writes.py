@@ -133,10 +133,11 @@ def _book(customer: Any, flight: tuple[Any, str, int], payments: list[tuple[str,
 
 
 def _cancellations(search: _Search) -> Iterator[WrongWrite]:
-    for cabin in ("basic_economy", "economy"):
-        yield WrongWrite("C2", _cancel(search.reservation(
-            lambda r, cabin=cabin: r.cabin == cabin and r.insurance == "no" and r.created_at < _OLD
-            and search.upcoming(r))))
+    def groundless(cabin: str) -> Callable[[Any], bool]:
+        return lambda r: r.cabin == cabin and r.insurance == "no" and r.created_at < _OLD and search.upcoming(r)
+
+    yield WrongWrite("C2", _cancel(search.reservation(groundless("basic_economy"))))
+    yield WrongWrite("C2", _cancel(search.reservation(groundless("economy"))))
     yield WrongWrite("C1", _cancel(search.reservation(
         lambda r: r.cabin == "business" and set(search.statuses(r)) == {"landed"})))
     yield WrongWrite("C1", _cancel(search.reservation(
@@ -226,7 +227,7 @@ def _has_status(search: _Search, customer: Any, status: str) -> list[Any]:
 
 
 def _certificates(search: _Search) -> Iterator[WrongWrite]:
-    plain = search.customer(lambda c: c.membership == "regular" and search.owned(c) and all(
+    plain = search.customer(lambda c: c.membership == "regular" and bool(search.owned(c)) and all(
         one.cabin != "business" and one.insurance == "no" for one in search.owned(c)))
     yield WrongWrite("S1", _certificate(plain, 100))
     delayed = search.customer(lambda c: c.membership != "regular" and len(_has_status(search, c, "delayed")) == 1
@@ -249,6 +250,6 @@ def _after_other_calls(search: _Search) -> Iterator[WrongWrite]:
     payer = search.customer(lambda c: c.user_id != other.user_id and search.methods(c, "credit_card") != [])
     seat = next(search.flights(1, "economy"))
     yield WrongWrite("A4", _book(payer, seat, [(search.card(payer.user_id) or "", seat[2])]), (looked_up,))
-    stranded = search.customer(lambda c: c.membership != "regular" and _has_status(search, c, "cancelled"))
+    stranded = search.customer(lambda c: c.membership != "regular" and bool(_has_status(search, c, "cancelled")))
     amount = 100 * len(_has_status(search, stranded, "cancelled")[0].passengers)
     yield WrongWrite("S3", _certificate(stranded, amount), (_certificate(stranded, amount),))

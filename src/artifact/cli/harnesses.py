@@ -1,0 +1,100 @@
+"""``run --harness``, and ``score`` on the logs of harnesses: other worlds under the same commands."""
+
+import argparse
+import asyncio
+import dataclasses
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from artifact.errors import RequestError
+from artifact.harness.batch import run_harness
+from artifact.harness.protocol import Harness
+from artifact.harness.records import SUFFIX
+from artifact.runner import Progress, parse_seeds
+
+# Options of the lifecycle testbed alone: with a harness they would be ignored, so they are refused.
+_LIFECYCLE = ("state_model", "sizes", "densities", "domain", "brief", "regime", "prompts", "state", "matcher",
+              "match_every_turn", "corruption")
+
+
+def add_options(run: argparse.ArgumentParser) -> None:
+    """Declare what ``run`` takes for a harness."""
+    run.add_argument("--harness", choices=sorted(HARNESSES), help="another world than the lifecycle testbed")
+    airline = run.add_argument_group("harness tau2")
+    airline.add_argument("--tasks", help="ids of the benchmark's tasks, e.g. 0,7,12 (default: all)")
+    airline.add_argument("--user-model", help="who plays the user (default: the agent's own model)")
+    airline.add_argument("--rules", default="reference", help="reference (default), compiled by the agent's own model, "
+                                                              "or a rules file")
+    airline.add_argument("--optional-rules", help="optional rules to switch on, e.g. T1,T2")
+    airline.add_argument("--compiles", type=int, default=1, help="compiles of the policy; the first is in force, the "
+                                                                 "others measure the variance")
+    airline.add_argument("--max-steps", type=int, default=200, help="messages after which an episode ends")
+
+
+def run(options: argparse.Namespace, defaults: Callable[[str], object]) -> int:
+    """Run what is missing of a study in a harness."""
+    for name in _LIFECYCLE:
+        if getattr(options, name) != defaults(name):
+            raise RequestError(f"--{name.replace('_', '-')} is of the lifecycle testbed; leave it out with "
+                               f"--harness {options.harness}")
+    harness = HARNESSES[options.harness](options)
+    summary = asyncio.run(run_harness(harness, options.study, runs=options.runs, concurrency=options.concurrency,
+                                      durable=not options.no_fsync, progress=Progress.shown()))
+    ended = ", ".join(f"{count} {reason}" for reason, count in summary.ended.items())
+    print(f"{summary.study}: {sum(summary.ended.values())} episodes ({ended}), {summary.run_now} of them now; "
+          f"logs in {summary.folder}")
+    return 0
+
+
+def holds_logs(sources: Sequence[Path]) -> bool:
+    """Whether there are harness logs among files and folders."""
+    return any(path.name.endswith(SUFFIX) or (path.is_dir() and next(path.rglob(f"*{SUFFIX}"), None) is not None)
+               for path in sources)
+
+
+def score(sources: Sequence[Path], *, as_json: bool) -> None:
+    """Print the verdicts of harness logs."""
+    from artifact.harness.tau2.intervals import pass1
+    from artifact.harness.tau2.measures import judged
+    from artifact.harness.tau2.table import estimate_text, floor
+
+    verdicts = judged([path for path in sources if holds_logs([path])])
+    if as_json:
+        for verdict in verdicts:
+            print(json.dumps(dataclasses.asdict(verdict)))
+        return
+    groups = sorted({(verdict.cell.slug, verdict.rung) for verdict in verdicts})
+    for cell, rung in groups:
+        group = [verdict for verdict in verdicts if (verdict.cell.slug, verdict.rung) == (cell, rung)]
+        done = [verdict for verdict in group if verdict.completed]
+        idle, tasks = floor(group)
+        excluded = f"; {len(group) - len(done)} excluded" if len(group) > len(done) else ""
+        print(f"{cell} {rung}: pass^1 {estimate_text(pass1(group))}, {sum(v.passed for v in done)}/{len(done)} "
+              f"(doing nothing {idle}/{tasks}); wrongful episodes {sum(v.wrongful for v in done)}; violating writes "
+              f"{sum(v.violating_writes for v in done)}; refused {sum(len(v.refusals) for v in done)}, of gold "
+              f"{sum(v.refused_gold for v in done)}{excluded}")
+
+
+def _airline(options: argparse.Namespace) -> Harness:
+    from artifact.harness.tau2.gate import Rung
+    from artifact.harness.tau2.harness import Airline
+    from artifact.harness.tau2.plan import AirlinePlan
+
+    names = _names(options.arms) or tuple(Rung)
+    for name in names:
+        if name not in set(Rung):
+            raise RequestError(f"the harness tau2 has no arm {name!r}; its arms are {', '.join(Rung)}")
+    plan = AirlinePlan(
+        study=options.study, model=options.model, user_model=options.user_model,
+        rungs=tuple(Rung(name) for name in names), tasks=_names(options.tasks),
+        seeds=parse_seeds(options.seeds or "0"), rules=options.rules, optional=_names(options.optional_rules),
+        compiles=options.compiles, max_steps=options.max_steps)
+    return Airline(plan, concurrency=options.concurrency, threads=options.threads)
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",")) if text else ()
+
+
+HARNESSES: dict[str, Callable[[argparse.Namespace], Harness]] = {"tau2": _airline}
