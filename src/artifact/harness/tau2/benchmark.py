@@ -119,6 +119,11 @@ def policy() -> str:
     return str(environment().get_policy())
 
 
+def described_tools() -> dict[str, Any]:
+    """What every agent is told of each tool, by its name."""
+    return {tool.name: tool.openai_schema["function"] for tool in environment().get_tools()}
+
+
 def policy_sha256() -> str:
     """Hash of the policy: what a compile was made from."""
     return hashlib.sha256(policy().encode()).hexdigest()

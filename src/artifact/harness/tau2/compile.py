@@ -4,8 +4,9 @@ The answer passes the same checks as a person's rules. An answer that can't be u
 the model once; what is then still unusable is left out and counted.
 """
 
+import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,10 @@ from pydantic import TypeAdapter, ValidationError
 from artifact.arms import load_prompts
 from artifact.arms.structured import Ask, Unusable, ask_json
 from artifact.errors import RequestError
-from artifact.harness.tau2 import benchmark
+from artifact.harness.tau2.agreement import Agreement
 from artifact.harness.tau2.question import WriteTool
 from artifact.harness.tau2.rules import InvalidRule, RuleSet, read_rule
-from artifact.harness.tau2.texts import render
+from artifact.harness.tau2.texts import prompts_sha256, render
 from artifact.harness.tau2.vocabulary import words
 from artifact.log.records import Call
 
@@ -46,6 +47,8 @@ class CompiledPolicy:
         What couldn't be used, a sentence each.
     calls : tuple of Call
         What was asked and answered.
+    agreement : Agreement or None
+        Its verdicts beside the reference's; None where they weren't compared.
     """
 
     model: str
@@ -56,6 +59,12 @@ class CompiledPolicy:
     rules: list[dict[str, Any]]
     rejected: tuple[str, ...]
     calls: tuple[Call, ...]
+    agreement: Agreement | None = None
+
+    @property
+    def usable(self) -> RuleSet:
+        """The usable rules, none among them."""
+        return RuleSet(self.model, tuple(read_rule(rule) for rule in self.rules))
 
     def rule_set(self) -> RuleSet:
         """The rules in force.
@@ -69,14 +78,15 @@ class CompiledPolicy:
             why = f": {self.rejected[0]}" if self.rejected else ""
             raise RequestError(f"the policy compiled by {self.model} came to no usable rule{why}; let another model "
                                "compile it, or use --rules reference")
-        return RuleSet(self.model, tuple(read_rule(rule) for rule in self.rules))
+        return self.usable
 
 
 _COMPILED = TypeAdapter(CompiledPolicy)
 
 
-async def compile_policy(ask: Ask, model: str, *, temperature: float, seed: int, prompts_sha256: str) -> CompiledPolicy:
-    """Compile the benchmark's airline policy.
+async def compile_policy(ask: Ask, model: str, policy: str, tools: Mapping[str, Any], *, temperature: float,
+                         seed: int) -> CompiledPolicy:
+    """Compile a policy.
 
     Parameters
     ----------
@@ -84,19 +94,19 @@ async def compile_policy(ask: Ask, model: str, *, temperature: float, seed: int,
         The model, budget and sampling settled.
     model : str
         Its name.
+    policy : str
+        The policy's text.
+    tools : mapping of str to dict
+        What the agent is told of each tool, by its name.
     temperature, seed : float, int
         What `ask` samples with, for the record.
-    prompts_sha256 : str
-        Hash of the prompts, for the record.
     """
-    environment = benchmark.environment()
-    described = {tool.name: tool.openai_schema["function"] for tool in environment.get_tools()}
     rules: list[dict[str, Any]] = []
     rejected: list[str] = []
     calls: list[Call] = []
     for tool in WriteTool:
-        prompt = render("compile", policy=environment.get_policy(), name=str(tool), vocabulary=_vocabulary(),
-                        tool=orjson.dumps(described[tool], option=orjson.OPT_INDENT_2).decode())
+        prompt = render("compile", policy=policy, name=str(tool), vocabulary=_vocabulary(),
+                        tool=orjson.dumps(tools[tool], option=orjson.OPT_INDENT_2).decode())
         reader = _Reader(tool)
         answer = await ask_json(ask, load_prompts("paper"), prompt, purpose="compile", schema=rules_schema(),
                                 read=reader.read)
@@ -105,8 +115,8 @@ async def compile_policy(ask: Ask, model: str, *, temperature: float, seed: int,
         rejected += reader.problems if answer.value is None else []
         if answer.value is None and not reader.problems:
             rejected.append(f"the answer for {tool} can't be used: {answer.error}")
-    return CompiledPolicy(model, benchmark.policy_sha256(), prompts_sha256, temperature, seed, rules, tuple(rejected),
-                          tuple(calls))
+    return CompiledPolicy(model, hashlib.sha256(policy.encode()).hexdigest(), prompts_sha256(), temperature, seed, rules,
+                          tuple(rejected), tuple(calls))
 
 
 class _Reader:

@@ -16,6 +16,7 @@ from artifact.errors import RequestError
 from artifact.harness.protocol import Item, Journal
 from artifact.harness.records import SCHEMA, HarnessCell, HarnessRecord
 from artifact.harness.tau2 import benchmark, endpoint
+from artifact.harness.tau2.agreement import agreements
 from artifact.harness.tau2.compile import CompiledPolicy, compile_policy, keep_compiled, read_compiled
 from artifact.harness.tau2.gate import Rung
 from artifact.harness.tau2.plan import COMPILED, REFERENCE, AirlinePlan
@@ -99,8 +100,9 @@ class Airline:
             return await model.complete(messages, max_tokens=BUDGETS["no_think"].compile, temperature=temperature,
                                         seed=number, session=f"compile:state/{number}", schema=schema)
 
-        compiled = await compile_policy(ask, model.name, temperature=temperature, seed=number,
-                                        prompts_sha256=prompts_sha256())
+        compiled = await compile_policy(ask, model.name, benchmark.policy(), benchmark.described_tools(),
+                                        temperature=temperature, seed=number)
+        compiled = replace(compiled, agreement=agreements([compiled.usable])[0])
         keep_compiled(compiled, path)
         return compiled
 

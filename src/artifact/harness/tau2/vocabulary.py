@@ -43,7 +43,7 @@ class Age(Arguments):
     """An age in hours, and the time now."""
 
     hours: Annotated[float, Field(gt=0)]
-    now: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$")]
+    now: Annotated[str, Field(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}$")]
 
 
 class PassengerCount(Arguments):

@@ -1,0 +1,230 @@
+"""The rules of the airline study, without the benchmark: what is refused, what isn't, and what can't be a rule."""
+
+import json
+from dataclasses import replace
+from datetime import datetime
+
+import pytest
+
+from artifact.errors import RequestError
+from artifact.harness.tau2.gate import PolicyGate, Rung
+from artifact.harness.tau2.question import WriteTool
+from artifact.harness.tau2.rules import InvalidRule, RuleSet, load_rules, read_rule, reference_rules
+from artifact.harness.tau2.shown import state_block
+from artifact.harness.tau2.state import Customer
+from artifact.harness.tau2.trace import ToolCall, Trace
+from tau2_world import BACK, OUT, ask, booking, flights, world
+
+RULES = reference_rules()
+PEOPLE = booking()["passengers"]
+SAME = flights((OUT.flight, OUT.date), (BACK.flight, BACK.date))
+LATER = flights((OUT.flight, OUT.date), ("T2", "2024-05-26"))
+
+
+def refused(question):
+    return [rule.id for rule in RULES.refusals(question)]
+
+
+def change(state, listed=SAME, cabin="economy", payment="card"):
+    return ask(state, WriteTool.FLIGHTS, reservation_id="R1", cabin=cabin, flights=listed, payment_id=payment)
+
+
+def bags(state, total, paid, payment="card"):
+    return ask(state, WriteTool.BAGS, reservation_id="R1", total_baggages=total, nonfree_baggages=paid,
+               payment_id=payment)
+
+
+def delayed(**changes):
+    state = world(insured=True, **changes)
+    state.statuses[OUT.flight, OUT.date] = "delayed"
+    return state
+
+
+def after(*calls, state=None, words=()):
+    trace = Trace(user_messages=tuple(words))
+    for call in calls:
+        trace = trace.after(call, state.reservation("R1") if state else None)
+    return trace
+
+
+CANCEL = ToolCall(WriteTool.CANCEL, {"reservation_id": "R1"})
+
+
+@pytest.mark.parametrize(("question", "rule"), [
+    (ask(world(), WriteTool.BOOK, **booking(passengers=PEOPLE * 6, total_baggages=0)), "B1"),
+    (ask(world(), WriteTool.BOOK, **booking(payment_methods=[{"payment_id": "voucher", "amount": 1},
+                                                             {"payment_id": "voucher2", "amount": 1}])), "B2"),
+    (ask(world(), WriteTool.BOOK, **booking(payment_methods=[{"payment_id": "card", "amount": 1},
+                                                             {"payment_id": "card2", "amount": 1}])), "B3"),
+    (ask(world(), WriteTool.BOOK, **booking(payment_methods=[{"payment_id": f"gift{n}", "amount": 1}
+                                                             for n in range(4)])), "B4"),
+    (ask(world(), WriteTool.BOOK, **booking(total_baggages=2)), "B5"),
+    (ask(world(), WriteTool.BOOK, **booking(nonfree_baggages=1)), "B5"),
+    (ask(world(), WriteTool.BOOK, **booking(flights=flights(("T1", "2024-05-15")))), "B6"),
+    (change(world(cabin="basic_economy"), LATER, "basic_economy"), "F1"),
+    (change(world(), flights(("T3", "2024-05-20"), ("T2", "2024-05-25"))), "F2"),
+    (change(world(), flights(("T1", "2024-05-20"))), "F2"),
+    (change(world(), payment="voucher"), "F4"),
+    (bags(world(), 0, 0), "G1"),
+    (bags(world(), 4, 1), "G2"),
+    (bags(world(), 2, 1), "G3"),
+    (ask(world(), WriteTool.PASSENGERS, reservation_id="R1", passengers=PEOPLE), "P1"),
+    (ask(world(), WriteTool.CANCEL, reservation_id="R1"), "C2"),
+    (ask(world(), WriteTool.CERTIFICATE, user_id="kim", amount=100), "S1"),
+    (ask(delayed(), WriteTool.CERTIFICATE, user_id="kim", amount=100), "S2"),
+    (bags(world(), 2, 0, "unknown"), "A1"),
+    (ask(world(), WriteTool.PASSENGERS, reservation_id="R1", passengers=[*PEOPLE, {"first_name": "A", "dob": ""}]),
+     "A2"),
+    (bags(world(cancelled=True), 2, 0), "A3"),
+    (ask(world(insured=True), WriteTool.CANCEL, after(ToolCall("get_user_details", {"user_id": "ann"})),
+         reservation_id="R1"), "A4"),
+])
+def test_each_rule_refuses_its_own_kind(question, rule):
+    assert rule in refused(question)
+
+
+def test_a_flown_segment_ends_cancelling_and_cabin_changes():
+    state = world(cabin="business")
+    state.statuses[OUT.flight, OUT.date] = "landed"
+    assert refused(ask(state, WriteTool.CANCEL, reservation_id="R1")) == ["C1"]
+    assert refused(change(state, cabin="economy")) == ["F3"]
+
+
+@pytest.mark.parametrize("question", [
+    ask(world(), WriteTool.BOOK, **booking()),
+    change(world(), LATER),
+    change(world(cabin="basic_economy"), SAME, "business"),
+    bags(world(), 2, 0),
+    bags(world(), 3, 1),
+    ask(world(), WriteTool.PASSENGERS, reservation_id="R1", passengers=PEOPLE * 2),
+    ask(world(insured=True), WriteTool.CANCEL, reservation_id="R1"),
+    ask(world(cabin="business"), WriteTool.CANCEL, reservation_id="R1"),
+])
+def test_what_the_policy_allows_is_not_refused(question):
+    assert refused(question) == []
+
+
+def test_a_delay_is_compensated_once_and_only_after_the_reservation_was_changed():
+    state = delayed()
+    asked = (WriteTool.CERTIFICATE, {"user_id": "kim", "amount": 100})
+    assert refused(ask(state, asked[0], **asked[1])) == ["S2"]
+    changed = after(CANCEL, state=state)
+    assert refused(ask(state, asked[0], changed, **asked[1])) == []
+    assert refused(ask(state, asked[0], changed.after(ToolCall(*asked), None), **asked[1])) == ["S3"]
+
+
+def test_a_delay_counts_though_the_change_replaced_the_delayed_flight():
+    before = delayed()
+    trace = after(ToolCall(WriteTool.FLIGHTS, {"reservation_id": "R1"}), state=before)
+    now = delayed(segments=(replace(OUT, date="2024-05-21"), BACK))
+    now.statuses["T1", "2024-05-21"] = "available"
+    assert refused(ask(now, WriteTool.CERTIFICATE, trace, user_id="kim", amount=100)) == []
+
+
+@pytest.mark.parametrize("arguments", [
+    {}, {"reservation_id": "no such"}, {"reservation_id": 7}, {"reservation_id": ["R1"]}, {"reservation_id": None},
+])
+def test_a_malformed_call_is_unknown_and_never_refused(arguments):
+    for tool in WriteTool:
+        extra = {"passengers": "Kim", "flights": {"T1": 1}, "payment_methods": [3], "total_baggages": "many",
+                 "amount": "lots", "cabin": 4, "nonfree_baggages": None}
+        assert refused(ask(world(), tool, **{**extra, **arguments})) == []
+
+
+@pytest.mark.parametrize(("rule", "trace", "refuses"), [
+    ("T1", after(words=["Hello", "Yes, go ahead."]), False), ("T1", after(words=["Yes", "What does it cost?"]), True),
+    ("T2", after(ToolCall("get_reservation_details", {"reservation_id": "R1"})), False), ("T2", after(), True),
+    ("T3", after(ToolCall("get_user_details", {"user_id": "kim"})), False), ("T3", after(), True),
+    ("T4", after(words=["my id is kim"]), False), ("T4", after(words=["guess"]), True),
+    ("T5", replace(after(), calls_in_message=1), False), ("T5", replace(after(), calls_in_message=2), True),
+])
+def test_optional_rules_are_off_unless_asked_for(rule, trace, refuses):
+    question = ask(world(insured=True), WriteTool.CANCEL, trace, reservation_id="R1")
+    assert refused(question) == []
+    with_it = [one.id for one in reference_rules((rule,)).refusals(question)]
+    assert with_it == ([rule] if refuses else [])
+
+
+def test_the_reference_marks_what_is_inferred():
+    assert {rule.id for rule in RULES.rules if rule.inferred} == {"A3", "A4", "S3"}
+    assert len(RULES.rules) == 23 and {tool for rule in RULES.rules for tool in rule.tools} == set(WriteTool)
+
+
+def test_notice_bounces_once_and_judges_changed_arguments_afresh():
+    gate = PolicyGate(RULES, Rung.NOTICE)
+    first, same, other = bags(world(), 4, 1), bags(world(), 4, 1), bags(world(), 5, 1)
+    ruling = gate.judge(first)
+    assert not ruling.admitted and ruling.rules == ("G2",) and "must be paid" in ruling.reason
+    assert gate.judge(same).admitted and not gate.judge(other).admitted
+
+
+def test_enforcement_refuses_every_time_and_the_weaker_rungs_never():
+    question = bags(world(), 4, 1)
+    enforcing = PolicyGate(RULES, Rung.ENFORCEMENT)
+    assert [enforcing.judge(question).admitted for _ in range(3)] == [False] * 3
+    for rung in (Rung.RAW, Rung.SHOWN):
+        ruling = PolicyGate(RULES, rung).judge(question)
+        assert ruling.admitted and ruling.rules == ("G2",)
+
+
+def test_the_state_block_holds_facts_of_what_was_looked_up_and_no_verdict():
+    trace = after(ToolCall("get_user_details", {"user_id": "kim"}),
+                  ToolCall("get_reservation_details", {"reservation_id": "R1"}))
+    block = state_block(world(), trace, datetime(2024, 5, 15, 15))
+    assert "regular member" in block and "economy" in block and "2 bags free" in block and "T1 2024-05-20" in block
+    assert not any(word in block.lower() for word in ("refuse", "may not", "policy", "allowed"))
+    assert state_block(world(), Trace(), datetime(2024, 5, 15, 15)) == ""
+
+
+RULE = {"id": "X", "tool": ["cancel_reservation"], "reason": "no",
+        "refuse_when": [{"predicate": "insured", "args": {}, "is": False}]}
+
+
+@pytest.mark.parametrize(("change", "words"), [
+    ({"refuse_when": [{"predicate": "is_friendly", "args": {}}]}, ["'X'", "is_friendly", "insured"]),
+    ({"refuse_when": [{"predicate": "insured", "args": {"by": "us"}}]}, ["insured", "by"]),
+    ({"refuse_when": [{"predicate": "cabin_in", "args": {"values": ["first"]}}]}, ["cabin_in", "values"]),
+    ({"refuse_when": [{"predicate": "passenger_count", "args": {"op": "more", "value": 5}}]}, ["op"]),
+    ({"refuse_when": [{"predicate": "passenger_count", "args": {"op": ">", "value": "five"}}]}, ["value"]),
+    ({"refuse_when": [{"predicate": "insured", "args": {}, "is": "no"}]}, ["is"]),
+    ({"refuse_when": []}, ["refuse_when"]),
+    ({"tool": ["calculate"]}, ["tool"]),
+    ({"reason": ""}, ["reason"]),
+    ({"code": "import os"}, ["code"]),
+])
+def test_what_is_no_rule_is_said_in_one_sentence(change, words):
+    with pytest.raises(InvalidRule) as caught:
+        read_rule({**RULE, **change})
+    assert all(word in str(caught.value) for word in words) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("data", [None, 3, "cancel", [], {"rules": 1}])
+def test_no_json_at_all_is_no_rule(data):
+    with pytest.raises(InvalidRule):
+        read_rule(data)
+
+
+@pytest.mark.parametrize(("content", "words"), [
+    ('{"rules": []}', ["no rule"]), ("[]", ["no file of rules"]), ("{", ["no file of rules"]),
+    (json.dumps({"rules": [RULE, RULE]}), ["two rules of the same id"]),
+    (json.dumps({"rules": [{**RULE, "refuse_when": [{"predicate": "mood", "args": {}}]}]}), ["mood", "unknown fact"]),
+])
+def test_a_rules_file_that_cannot_be_used_is_one_sentence(tmp_path, content, words):
+    path = tmp_path / "rules.json"
+    path.write_text(content)
+    with pytest.raises(RequestError) as caught:
+        load_rules(path)
+    assert all(word in str(caught.value) for word in words)
+
+
+def test_rules_survive_a_round_trip_and_their_hash_follows_their_words():
+    again = RuleSet("again", tuple(read_rule(rule.as_data()) for rule in RULES.rules))
+    assert again.sha256 == RULES.sha256
+    other = RuleSet("other", (replace(RULES.rules[0], reason="another"), *RULES.rules[1:]))
+    assert other.sha256 != RULES.sha256
+
+
+def test_bags_follow_the_owner_s_level():
+    state = world()
+    state.customers["kim"] = Customer("kim", "gold", {"card": "credit_card"}, ("R1",))
+    assert refused(bags(state, 6, 0)) == [] and refused(bags(state, 7, 0)) == ["G2"]
