@@ -2,7 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import pytest
 from pydantic import TypeAdapter
@@ -10,10 +10,12 @@ from pydantic import TypeAdapter
 from artifact.cli import harnesses
 from artifact.errors import RequestError
 from artifact.harness.batch import run_harness
+from artifact.harness.pack import pack_harness
 from artifact.harness.protocol import Item
 from artifact.harness.reader import iter_harness_logs
 from artifact.harness.records import SCHEMA, HarnessCell, HarnessRecord
 from artifact.log import iter_logs, log_files
+from artifact.log.pack import verify
 from artifact.log.records import ArmIdentity, EndReason, EndRecord
 
 
@@ -27,7 +29,7 @@ class Counting:
     """Counts to three; each count that the log doesn't hold yet is asked for."""
 
     name = "counting"
-    record_types = {"step": TypeAdapter(Step)}
+    record_types: ClassVar = {"step": TypeAdapter(Step)}
 
     def __init__(self, *, killed_after=None, ends=EndReason.COMPLETED, name="one"):
         self.asked, self.closed, self.killed_after, self.ends = [], False, killed_after, ends
@@ -111,6 +113,26 @@ def test_readers_of_episode_logs_pass_over_the_logs_of_a_harness(tmp_path):
     assert harnesses.holds_logs([tmp_path]) and not harnesses.holds_logs([tmp_path / "nowhere"])
     (tmp_path / "real.jsonl").write_text("")
     assert list(iter_logs([tmp_path])) == []
+
+
+def test_packed_logs_read_as_the_runs_do_and_unfinished_ones_stay_out(tmp_path):
+    run(Counting(), tmp_path / "runs")
+    (tmp_path / "runs" / "s" / "compiled").mkdir()
+    (tmp_path / "runs" / "s" / "compiled" / "x.json").write_text("{}")
+    torn = next((tmp_path / "runs").rglob("b.0.harness.jsonl"))
+    torn.write_bytes(torn.read_bytes()[:-20])
+    report = pack_harness(tmp_path / "runs" / "s", tmp_path / "data")
+    assert (report.episodes, report.left_out, len(report.files)) == (1, 1, 1)
+    run(Counting(), tmp_path / "runs")
+    pack_harness(tmp_path / "runs" / "s", tmp_path / "data")
+    before = report.files[0].read_bytes()
+    pack_harness(tmp_path / "runs" / "s", tmp_path / "data")
+    assert report.files[0].read_bytes() == before and verify(tmp_path / "data") == []
+    assert steps(tmp_path / "data") == steps(tmp_path / "runs") and len(steps(tmp_path / "data")) == 2
+    assert (tmp_path / "data" / "logs" / "s" / "compiled" / "x.json").is_file()
+    torn.unlink()
+    with pytest.raises(RequestError, match="lack 1 of the items"):
+        pack_harness(tmp_path / "runs" / "s", tmp_path / "data")
 
 
 @pytest.mark.parametrize("content", ['{"record": "turn"}\n', "[]\n", "nonsense\n", '{"schema": 99, "cell": {}}\n'])

@@ -5,6 +5,7 @@ a list of objects with ``tool``, ``arguments``, ``prior_calls``, ``rules_that_re
 """
 
 import asyncio
+import functools
 import json
 import os
 import signal
@@ -90,8 +91,9 @@ def test_the_six_gated_tools_are_the_benchmark_s_writes():
     assert {name for name in tools.get_tools() if tools.tool_type(name) is ToolType.WRITE} == set(WriteTool)
 
 
+@functools.cache
 def cases():
-    return list(wrong_writes(benchmark.environment().tools.db))
+    return wrong_writes(benchmark.environment().tools.db)
 
 
 def samples():

@@ -102,7 +102,7 @@ def test_the_table_has_both_task_sets_their_floors_and_the_reported_values():
     scored = [verdict(task="1", idle=True), verdict(task="2", unaffected=False)]
     table = airline_table(scored, load_reported())
     assert floor(scored) == (1, 2) and floor([v for v in scored if v.unaffected]) == (1, 1)
-    assert "2 tasks, doing nothing passes 1" in table.tex and "1 unaffected tasks, doing nothing passes 1" in table.tex
+    assert "2 tasks, floor 1" in table.tex and "1 unaffected task, floor 1" in table.tex
     assert "Reported, Qwen3-235B" in table.tex and "0.39" in table.tex and "[+0.04, +0.26]" in table.tex
     assert "an\\_agent" in table.tex and len(table.records) == 8
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from artifact.errors import RequestError
 from artifact.harness.batch import run_harness
 from artifact.harness.protocol import Harness
-from artifact.harness.records import SUFFIX
+from artifact.harness.reader import harness_files
+from artifact.harness.records import MARK
 from artifact.runner import Progress, parse_seeds
 
 # Options of the lifecycle testbed alone: with a harness they would be ignored, so they are refused.
@@ -49,8 +50,7 @@ def run(options: argparse.Namespace, defaults: Callable[[str], object]) -> int:
 
 def holds_logs(sources: Sequence[Path]) -> bool:
     """Whether there are harness logs among files and folders."""
-    return any(path.name.endswith(SUFFIX) or (path.is_dir() and next(path.rglob(f"*{SUFFIX}"), None) is not None)
-               for path in sources)
+    return any(MARK in path.name or (path.is_dir() and harness_files(path) != []) for path in sources)
 
 
 def score(sources: Sequence[Path], *, as_json: bool) -> None:

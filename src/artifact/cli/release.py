@@ -23,9 +23,12 @@ def add_commands(commands: argparse._SubParsersAction) -> None:  # type: ignore[
 
 
 def _pack(options: argparse.Namespace) -> int:
+    from artifact.cli.harnesses import holds_logs
+    from artifact.harness.pack import pack_harness
     from artifact.log.pack import pack
 
-    report = pack(options.runs / options.study, options.data)
+    folder = options.runs / options.study
+    report = (pack_harness if holds_logs([folder]) else pack)(folder, options.data)
     left_out = f"; {report.left_out} unfinished episodes were left out" if report.left_out else ""
     print(f"packed {report.episodes} episodes into {len(report.files)} files{left_out}")
     return 0

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import zstandard
 from pydantic import TypeAdapter, ValidationError
 
 from artifact.errors import InfrastructureError, RequestError
-from artifact.harness.records import SCHEMA, SUFFIX, HarnessRecord
+from artifact.harness.records import MARK, PACKED_SUFFIX, SCHEMA, SUFFIX, HarnessRecord
 from artifact.log.records import EndRecord
 
 
@@ -54,34 +55,63 @@ def iter_harness_logs(sources: Iterable[Path], harness: str,
     for source in sources:
         if not source.exists():
             raise RequestError(f"{source} does not exist; name a harness log or a folder of them")
-        for path in sorted(source.rglob(f"*{SUFFIX}")) if source.is_dir() else [source]:
-            log = _read(path, harness, types)
-            if log is not None:
-                yield log
+        for path in harness_files(source):
+            yield from _logs(path, harness, types)
 
 
-def _read(path: Path, harness: str, types: Mapping[str, TypeAdapter[Any]]) -> HarnessLog | None:
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise InfrastructureError(f"{path} can't be read ({error.strerror}); make it readable") from None
-    lines = content[:content.rfind(b"\n") + 1].splitlines()  # a torn last line counts as not written
-    if not lines:
-        return None
+def harness_files(source: Path) -> list[Path]:
+    """The harness logs in a folder, packed or not, sorted; a file is itself."""
+    if not source.is_dir():
+        return [source]
+    return sorted(path for path in source.rglob(f"*{MARK}*") if path.name.endswith((SUFFIX, PACKED_SUFFIX)))
+
+
+def _logs(path: Path, harness: str, types: Mapping[str, TypeAdapter[Any]]) -> Iterator[HarnessLog]:
+    """The logs of one file: one, or in a packed file one after another."""
     records: list[Any] = []
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(whole_lines(path), start=1):
         try:
             data = orjson.loads(line)
-            if number == 1 and data.get("schema") != SCHEMA:
-                raise RequestError(f"{path} has schema {data.get('schema')!r} and this version reads schema {SCHEMA}; "
-                                   "read it with the version of the package that wrote it")
-            if number == 1 and data["cell"]["harness"] != harness:
-                return None
+            if data["record"] == "harness":
+                if data["schema"] != SCHEMA:
+                    raise RequestError(f"{path} has schema {data['schema']!r} and this version reads schema {SCHEMA}; "
+                                       "read it with the version of the package that wrote it")
+                if data["cell"]["harness"] != harness:
+                    return
+                if records:
+                    yield _log(records)
+                records = []
+            elif not records:
+                raise KeyError("header")
             records.append(types[data["record"]].validate_python(data))
-        except (orjson.JSONDecodeError, ValidationError, KeyError, TypeError, AttributeError):
+        except (orjson.JSONDecodeError, ValidationError, KeyError, TypeError):
             raise RequestError(f"line {number} of {path} is damaged, or this is no harness log; restore the file or "
                                "leave it out") from None
+    if records:
+        yield _log(records)
+
+
+def _log(records: list[Any]) -> HarnessLog:
     end = records.pop() if isinstance(records[-1], EndRecord) else None
-    if not isinstance(records[0], HarnessRecord):
-        raise RequestError(f"{path} doesn't begin with the header of a harness log; restore the file or leave it out")
     return HarnessLog(records[0], tuple(records[1:]), end)
+
+
+def whole_lines(path: Path) -> list[bytes]:
+    """The lines of a log; a torn last one counts as not written.
+
+    Raises
+    ------
+    InfrastructureError
+        When the file can't be read.
+    RequestError
+        When a packed file is damaged.
+    """
+    try:
+        content = path.read_bytes()
+        if path.name.endswith(PACKED_SUFFIX):
+            content = zstandard.ZstdDecompressor().decompressobj().decompress(content)
+    except zstandard.ZstdError as error:
+        raise RequestError(f"{path} is damaged ({error}); restore the released file") from None
+    except OSError as error:
+        raise InfrastructureError(f"{path} can't be read ({error.strerror}); make it readable") from None
+    return content[:content.rfind(b"\n") + 1].splitlines()

@@ -8,10 +8,13 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from artifact.log.reader import HARNESS_MARK
 from artifact.log.records import ArmIdentity
 
 SCHEMA = 1
-SUFFIX = ".harness.jsonl"
+MARK = HARNESS_MARK
+SUFFIX = f"{MARK}jsonl"
+PACKED_SUFFIX = f"{SUFFIX}.zst"
 
 
 @dataclass(frozen=True)

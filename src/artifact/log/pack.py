@@ -90,9 +90,9 @@ def pack(run_dir: Path, data_dir: Path = DATA) -> PackReport:
     for target, seeds in groups.items():
         _refuse_loss(target, seeds)
     for target, seeds in sorted(groups.items()):
-        _write_packed(target, [seeds[seed] for seed in sorted(seeds)])
+        write_packed(target, [seeds[seed] for seed in sorted(seeds)])
     if groups:
-        _update_checksums(data_dir, groups)
+        update_checksums(data_dir, groups)
     return PackReport(tuple(sorted(groups)), sum(map(len, groups.values())), left_out)
 
 
@@ -137,7 +137,8 @@ def _refuse_loss(target: Path, seeds: Mapping[int, Path]) -> None:
                                "that file if they are to go, or pack under another study")
 
 
-def _write_packed(target: Path, logs: Iterable[Path]) -> None:
+def write_packed(target: Path, logs: Iterable[Path]) -> None:
+    """Write logs one after another into one compressed file, whole or not at all."""
     part = target.with_name(f".{target.name}.part")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -152,7 +153,7 @@ def _write_packed(target: Path, logs: Iterable[Path]) -> None:
                                   ) from error
 
 
-def _update_checksums(data_dir: Path, packed: Iterable[Path]) -> None:
+def update_checksums(data_dir: Path, packed: Iterable[Path]) -> None:
     """Take up the packed files and those not listed yet.
 
     Listed files keep their checksum: packing must not bless a file that was damaged since.

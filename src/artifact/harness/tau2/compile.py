@@ -115,8 +115,8 @@ async def compile_policy(ask: Ask, model: str, policy: str, tools: Mapping[str, 
         rejected += reader.problems if answer.value is None else []
         if answer.value is None and not reader.problems:
             rejected.append(f"the answer for {tool} can't be used: {answer.error}")
-    return CompiledPolicy(model, hashlib.sha256(policy.encode()).hexdigest(), prompts_sha256(), temperature, seed, rules,
-                          tuple(rejected), tuple(calls))
+    digest = hashlib.sha256(policy.encode()).hexdigest()
+    return CompiledPolicy(model, digest, prompts_sha256(), temperature, seed, rules, tuple(rejected), tuple(calls))
 
 
 class _Reader:

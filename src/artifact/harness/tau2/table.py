@@ -19,7 +19,8 @@ NOTES = (
     "completed episodes; those that infrastructure ended are left out and counted in the CSV. Wrongful: episodes whose "
     "final database is wrong through a write that no gold write equals. Violating: executed writes that the reference "
     "rules refuse. Refused: calls that the gate refused or bounced; of gold: among them, calls that equal a gold "
-    "write. Unaffected: tasks whose gold writes neither contradict the policy nor were corrected upstream.",
+    "write. Floor: tasks that an agent passes by doing nothing. Unaffected: tasks whose gold writes neither "
+    "contradict the policy nor were corrected upstream.",
     "The paper's values are of its own models, rules and tasks; where it gives none, the cell is empty.",
 )
 
@@ -93,7 +94,8 @@ def _row(record: dict[str, object]) -> tuple[str, ...]:
     if not record["n"]:
         return (rung, "0", small(NOT_RUN_TEXT))
     difference = "" if record["difference"] is None else (
-        f"{record['difference']:+.2f} " + small(f"[{record['difference_low']:+.2f}, {record['difference_high']:+.2f}]"))
+        f"${record['difference']:+.2f}$ "
+        + small(f"$[{record['difference_low']:+.2f}, {record['difference_high']:+.2f}]$"))
     return (rung, str(record["n"]),
             f"{record['pass1']:.2f} " + small(f"[{record['pass1_low']:.2f}, {record['pass1_high']:.2f}]"), difference,
             f"{100 * float(str(record['wrongful_share'])):.0f}" + r"\,\%", str(record["violating_writes"]),
@@ -102,9 +104,9 @@ def _row(record: dict[str, object]) -> tuple[str, ...]:
 
 def _heading(study: str, agent: str, settings: dict[str, str], chosen: str, verdicts: Sequence[Verdict]) -> str:
     idle, tasks = floor(verdicts)
-    which = f"{tasks} {'unaffected ' if chosen == 'unaffected' else ''}tasks, doing nothing passes {idle}"
+    which = f"{tasks} {'unaffected ' if chosen == 'unaffected' else ''}task{'s' * (tasks != 1)}, floor {idle}"
     words = ", ".join(f"{name} {value}" for name, value in settings.items())
-    return f"{escape(agent)}, {escape(words)}, study {escape(study)}: {which}"
+    return f"{escape(agent)}, {escape(words)} ({escape(study)}): {which}"
 
 
 def _reported_blocks(reported: Sequence[Reported]) -> list[Block]:
