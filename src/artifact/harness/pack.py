@@ -42,7 +42,7 @@ def pack_harness(run_dir: Path, data_dir: Path = DATA) -> PackReport:
     for packed, paths in groups.items():
         lost = _items(packed) - {item for path in paths for item in _items(path)} if packed.exists() else set()
         if lost:
-            raise RequestError(f"the runs lack {len(lost)} of the items in {packed} ({min(lost)[0]} first); remove that "
+            raise RequestError(f"the runs lack {len(lost)} of the items in {packed} ({min(lost)[0]} first); remove the "
                                "file if they are to go, or pack under another study")
     for packed, paths in groups.items():
         write_packed(packed, paths)
