@@ -171,6 +171,10 @@ def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
         if isinstance(node, dict):
             if "$ref" in node:
                 return resolve(definitions[node["$ref"].rsplit("/", 1)[1]])
+            if "propertyNames" in node:  # engines that enforce schemas know named properties alone
+                keys, value = node["propertyNames"]["enum"], node["additionalProperties"]
+                return resolve({"type": "object", "properties": dict.fromkeys(keys, value),
+                                "additionalProperties": False})
             kept = node if names else {key: value for key, value in node.items()
                                        if key not in ("title", "description", "default")}
             return {key: resolve(value, key == "properties") for key, value in kept.items()}
