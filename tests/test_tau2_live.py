@@ -8,17 +8,18 @@ import pytest
 
 from artifact.harness.batch import run_harness
 from artifact.harness.reader import iter_harness_logs
+from artifact.harness.tau2 import benchmark
 from artifact.harness.tau2.gate import Rung
 from artifact.harness.tau2.harness import Airline
 from artifact.harness.tau2.measures import judge
 from artifact.harness.tau2.plan import AirlinePlan
 from artifact.harness.tau2.records import RECORD_TYPES
+from artifact.harness.tau2.wrong_writes import wrong_writes
 from chat_server import ChatServer, completion, error
 from tau2_world import needs_benchmark
 
 pytestmark = needs_benchmark
-# Task 26: a reservation that may not be cancelled; doing nothing passes.
-TASK, GROUNDLESS = "26", "EHGLP3"
+TASK = "26"  # doing nothing passes
 said = functools.partial(completion, model="qwen")
 WANTS, LEAVES, DECLINES = said("Please cancel it."), said("###STOP###"), said("I can't do that.")
 
@@ -30,8 +31,19 @@ def calls(*made):
     return said(None, finish="tool_calls", message={"tool_calls": listed})
 
 
-LOOKS = calls(("get_reservation_details", {"reservation_id": GROUNDLESS}))
-CANCELS = calls(("cancel_reservation", {"reservation_id": GROUNDLESS}))
+@functools.cache
+def groundless():
+    """A reservation that there is no ground for cancelling."""
+    found = wrong_writes(benchmark.environment().tools.db)
+    return dict(next(wrong.call.arguments for wrong in found if wrong.rule == "C2"))
+
+
+def looks():
+    return calls(("get_reservation_details", groundless()))
+
+
+def cancels():
+    return calls(("cancel_reservation", groundless()))
 
 
 def conversation(folder, agent_says, user_says=(WANTS, LEAVES), rung=Rung.ENFORCEMENT):
@@ -52,21 +64,21 @@ def result(log):
 
 
 def test_a_refusal_reaches_the_agent_and_the_evaluator_passes_the_unchanged_database(tmp_path):
-    log, agent, _, _ = conversation(tmp_path, (CANCELS, DECLINES))
+    log, agent, _, _ = conversation(tmp_path, (cancels(), DECLINES))
     assert agent[1][-1]["role"] == "tool" and agent[1][-1]["content"].startswith("[CALL REFUSED]")
     assert (judge(log).passed, judge(log).refusals, judge(log).violating_writes) == (True, (("C2",),), 0)
 
 
 def test_a_call_held_back_runs_when_it_is_made_again(tmp_path):
-    log, agent, _, _ = conversation(tmp_path, (CANCELS, CANCELS, DECLINES), rung=Rung.NOTICE)
+    log, agent, _, _ = conversation(tmp_path, (cancels(), cancels(), DECLINES), rung=Rung.NOTICE)
     assert agent[1][-1]["content"].startswith("[CALL HELD BACK]")
     scored = judge(log)
     assert (scored.passed, scored.wrongful, scored.repeats, scored.violating_writes) == (False, True, 1, 1)
 
 
 def test_of_two_calls_in_a_message_with_one_id_only_the_refused_one_is_left_out(tmp_path):
-    both = calls(("get_reservation_details", {"reservation_id": GROUNDLESS}),
-                 ("cancel_reservation", {"reservation_id": GROUNDLESS}))
+    both = calls(("get_reservation_details", groundless()),
+                 ("cancel_reservation", groundless()))
     log, agent, _, _ = conversation(tmp_path, (both, DECLINES))
     assert [m["content"].startswith("[CALL REFUSED]") for m in agent[1][-2:]] == [False, True]
     assert judge(log).passed
@@ -74,7 +86,7 @@ def test_of_two_calls_in_a_message_with_one_id_only_the_refused_one_is_left_out(
 
 def test_the_state_block_reaches_the_agent_only_and_only_on_its_rung(tmp_path):
     for rung in Rung:
-        log, agent, user, _ = conversation(tmp_path / rung, (LOOKS, DECLINES), rung=rung)
+        log, agent, user, _ = conversation(tmp_path / rung, (looks(), DECLINES), rung=rung)
         assert ("[STATE]" in agent[1][-1]["content"]) == (rung is Rung.SHOWN)
         assert "[STATE]" not in json.dumps(user) and "[STATE]" not in json.dumps(agent[0])
         assert judge(log).passed, "the evaluator replays what the tools said, not what was shown"
@@ -98,10 +110,10 @@ def test_a_user_who_answers_nothing_is_no_failure_of_the_agent(tmp_path):
 
 
 def test_a_server_that_fails_ends_the_episode_apart_and_the_same_command_goes_on_where_it_stopped(tmp_path):
-    log, _, _, _ = conversation(tmp_path, (LOOKS, error(500, "out of memory")))
+    log, _, _, _ = conversation(tmp_path, (looks(), error(500, "out of memory")))
     assert log.end.reason == "model_error" and not judge(log).completed
-    again, agent, user, _ = conversation(tmp_path, (CANCELS, DECLINES), user_says=(LEAVES,))
-    assert [m["role"] for m in agent[0]] == ["system", "user", "assistant", "tool"]
+    again, agent, user, _ = conversation(tmp_path, (cancels(), DECLINES), user_says=(LEAVES,))
+    assert [m["role"] for m in agent[0]] == ["system", "assistant", "user", "assistant", "tool"]
     assert len(agent) == 2 and len(user) == 1, "what the log holds was not asked for again"
     assert judge(again).passed and again.records[:len(log.records)] == log.records
 
