@@ -115,6 +115,14 @@ def test_readers_of_episode_logs_pass_over_the_logs_of_a_harness(tmp_path):
     assert list(iter_logs([tmp_path])) == []
 
 
+def test_a_changed_byte_is_never_read_in_silence(tmp_path):
+    run(Counting(), tmp_path)
+    path = next(tmp_path.rglob("a.0.harness.jsonl"))
+    path.write_bytes(path.read_bytes().replace(b'"number":1', b'"number":7'))
+    with pytest.raises(RequestError, match=r"line 3 of .*a\.0\.harness\.jsonl"):
+        steps(tmp_path)
+
+
 def test_packed_logs_read_as_the_runs_do_and_unfinished_ones_stay_out(tmp_path):
     run(Counting(), tmp_path / "runs")
     (tmp_path / "runs" / "s" / "compiled").mkdir()

@@ -12,11 +12,11 @@ from artifact.harness.batch import run_harness
 from artifact.harness.protocol import Harness
 from artifact.harness.reader import harness_files
 from artifact.harness.records import MARK
-from artifact.runner import Progress, parse_seeds
+from artifact.runner import Progress, RunSummary, parse_seeds
 
 # Options of the lifecycle testbed alone: with a harness they would be ignored, so they are refused.
-_LIFECYCLE = ("state_model", "sizes", "densities", "domain", "brief", "regime", "prompts", "state", "matcher",
-              "match_every_turn", "corruption")
+_LIFECYCLE = ("state_model", "smoke", "sizes", "densities", "domain", "brief", "schedule", "own_phrasings", "regime",
+              "prompts", "state", "matcher", "match_every_turn", "corruption")
 
 
 def add_options(run: argparse.ArgumentParser) -> None:
@@ -33,19 +33,15 @@ def add_options(run: argparse.ArgumentParser) -> None:
     airline.add_argument("--max-steps", type=int, default=200, help="messages after which an episode ends")
 
 
-def run(options: argparse.Namespace, defaults: Callable[[str], object]) -> int:
+def run(options: argparse.Namespace, default_of: Callable[[str], object]) -> RunSummary:
     """Run what is missing of a study in a harness."""
     for name in _LIFECYCLE:
-        if getattr(options, name) != defaults(name):
+        if getattr(options, name) != default_of(name):
             raise RequestError(f"--{name.replace('_', '-')} is of the lifecycle testbed; leave it out with "
                                f"--harness {options.harness}")
     harness = HARNESSES[options.harness](options)
-    summary = asyncio.run(run_harness(harness, options.study, runs=options.runs, concurrency=options.concurrency,
-                                      durable=not options.no_fsync, progress=Progress.shown()))
-    ended = ", ".join(f"{count} {reason}" for reason, count in summary.ended.items())
-    print(f"{summary.study}: {sum(summary.ended.values())} episodes ({ended}), {summary.run_now} of them now; "
-          f"logs in {summary.folder}")
-    return 0
+    return asyncio.run(run_harness(harness, options.study, runs=options.runs, concurrency=options.concurrency,
+                                   durable=not options.no_fsync, progress=Progress.shown()))
 
 
 def holds_logs(sources: Sequence[Path]) -> bool:
@@ -90,7 +86,8 @@ def _airline(options: argparse.Namespace) -> Harness:
         rungs=tuple(Rung(name) for name in names), tasks=_names(options.tasks),
         seeds=parse_seeds(options.seeds or "0"), rules=options.rules, optional=_names(options.optional_rules),
         compiles=options.compiles, max_steps=options.max_steps)
-    return Airline(plan, concurrency=options.concurrency, threads=options.threads)
+    return Airline(plan, concurrency=options.concurrency, threads=options.threads,
+                   outage_limit_s=options.wait_for_server)
 
 
 def _names(text: str | None) -> tuple[str, ...]:

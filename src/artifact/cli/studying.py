@@ -7,6 +7,7 @@ from pathlib import Path
 
 from artifact import paths
 from artifact.arms import ARMS, RUNGS, ArmOptions, parse_arms
+from artifact.cli import harnesses
 from artifact.errors import RequestError
 from artifact.generator import domain_names
 from artifact.models.outage import OUTAGE_LIMIT_S
@@ -58,7 +59,8 @@ def add_commands(commands: argparse._SubParsersAction) -> None:  # type: ignore[
     run.add_argument("--wait-for-server", type=float, default=OUTAGE_LIMIT_S, metavar="SECONDS",
                      help=f"how long a server that goes down is waited for (default {OUTAGE_LIMIT_S:g})")
     run.add_argument("--no-fsync", action="store_true", help="faster, but a power cut may lose the last turns")
-    run.set_defaults(run=_run, defaults={name: run.get_default(name) for name in _NOT_PROBED})
+    harnesses.add_options(run)
+    run.set_defaults(run=_run, default_of=run.get_default)
 
     studies = commands.add_parser("studies", help="the named studies, and what of them lies here")
     studies.add_argument("--runs", type=Path, default=paths.RUNS, help="folder of the runs")
@@ -96,7 +98,7 @@ def _plans(options: argparse.Namespace) -> tuple[StudyPlan, ...]:
 
 
 def _probe_plan(options: argparse.Namespace) -> ProbePlan:
-    changed = [name for name in _NOT_PROBED if getattr(options, name) != options.defaults[name]]
+    changed = [name for name in _NOT_PROBED if getattr(options, name) != options.default_of(name)]
     if changed:
         raise RequestError(f"the trap-turn probe takes its cells from the logs of --from; leave out "
                            f"--{changed[0].replace('_', '-')}")
@@ -115,6 +117,9 @@ def _run(options: argparse.Namespace) -> int:
         raise RequestError(f"--threads {options.threads} computes nothing; use 1 or more")
     if not options.wait_for_server >= 0:
         raise RequestError(f"--wait-for-server {options.wait_for_server:g} is no time; use seconds, 0 for not at all")
+    if options.harness is not None:
+        print(_told([harnesses.run(options, options.default_of)]))
+        return 0
     if options.study == TRAP_PROBE or options.sources:
         print(_told([run_trap_probe(_probe_plan(options), runs=options.runs, concurrency=options.concurrency,
                                     durable=not options.no_fsync, threads=options.threads,

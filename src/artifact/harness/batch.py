@@ -14,8 +14,9 @@ from artifact import paths
 from artifact.harness.protocol import Harness, Item, Journal
 from artifact.harness.reader import record_types
 from artifact.harness.records import SUFFIX
+from artifact.log.faults import Fault
 from artifact.log.records import EndRecord
-from artifact.log.writer import EpisodeWriter
+from artifact.log.writer import LogWriter
 from artifact.runner.batch import RunSummary
 from artifact.runner.lock import study_lock
 from artifact.runner.progress import Progress
@@ -51,6 +52,7 @@ async def run_harness(harness: Harness, study: str, *, runs: Path = paths.RUNS, 
     shown = progress or Progress.silent()
     folder = runs / study
     ended: Counter[str] = Counter()
+    faults: Counter[Fault] = Counter()
     run_now = 0
     try:
         with study_lock(folder):
@@ -63,6 +65,7 @@ async def run_harness(harness: Harness, study: str, *, runs: Path = paths.RUNS, 
                 for item in waiting:
                     end, fresh = await _run_one(harness, item, folder, durable)
                     ended[end.reason] += 1
+                    faults.update(end.faults)
                     run_now += fresh
                     shown.finished(item.label, end, fresh)
 
@@ -76,23 +79,23 @@ async def run_harness(harness: Harness, study: str, *, runs: Path = paths.RUNS, 
                     await asyncio.gather(*tasks, return_exceptions=True)
     finally:
         await harness.close()
-    return RunSummary(study, folder, dict(sorted(ended.items())), run_now)
+    return RunSummary(study, folder, dict(sorted(ended.items())), run_now, dict(sorted(faults.items())))
 
 
 async def _run_one(harness: Harness, item: Item, folder: Path, durable: bool) -> tuple[EndRecord, bool]:
     path = folder / item.cell.slug / item.arm.slug / f"{item.name}.{item.seed}{SUFFIX}"
-    writer = EpisodeWriter(path, durable=durable, types=record_types(harness.record_types),
-                           circumstances=_CIRCUMSTANCES)
+    writer: LogWriter[Any] = LogWriter(path, record_types(harness.record_types), durable=durable,
+                                       circumstances=_CIRCUMSTANCES)
     try:
-        if writer.recorded:
-            writer.take_up()
+        given_up = writer.take_up() if writer.recorded else ()
         recorded = writer.recorded
         writer.write(harness.header(item))
         if recorded and isinstance(recorded[-1], EndRecord):
             return recorded[-1], False
         started = time.monotonic()
         end = await harness.run_one(item, Journal(tuple(recorded[1:]), writer.write))
-        end = replace(end, seconds=round(end.seconds + time.monotonic() - started, 3))
+        seconds = end.seconds + time.monotonic() - started
+        end = replace(end, seconds=round(seconds, 3), faults=(*given_up, *end.faults))
         writer.write(end)
         return end, True
     finally:

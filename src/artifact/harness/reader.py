@@ -12,6 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from artifact.errors import InfrastructureError, RequestError
 from artifact.harness.records import MARK, PACKED_SUFFIX, SCHEMA, SUFFIX, HarnessRecord
 from artifact.log.records import EndRecord
+from artifact.log.seal import BrokenSeal, Seal
 
 
 @dataclass(frozen=True)
@@ -69,10 +70,12 @@ def harness_files(source: Path) -> list[Path]:
 def _logs(path: Path, harness: str, types: Mapping[str, TypeAdapter[Any]]) -> Iterator[HarnessLog]:
     """The logs of one file: one, or in a packed file one after another."""
     records: list[Any] = []
+    seal = Seal()
     for number, line in enumerate(whole_lines(path), start=1):
         try:
             data = orjson.loads(line)
             if data["record"] == "harness":
+                seal = Seal()
                 if data["schema"] != SCHEMA:
                     raise RequestError(f"{path} has schema {data['schema']!r} and this version reads schema {SCHEMA}; "
                                        "read it with the version of the package that wrote it")
@@ -83,8 +86,9 @@ def _logs(path: Path, harness: str, types: Mapping[str, TypeAdapter[Any]]) -> It
                 records = []
             elif not records:
                 raise KeyError("header")
+            seal.take(line)
             records.append(types[data["record"]].validate_python(data))
-        except (orjson.JSONDecodeError, ValidationError, KeyError, TypeError):
+        except (BrokenSeal, orjson.JSONDecodeError, ValidationError, KeyError, TypeError):
             raise RequestError(f"line {number} of {path} is damaged, or this is no harness log; restore the file or "
                                "leave it out") from None
     if records:
@@ -114,4 +118,4 @@ def whole_lines(path: Path) -> list[bytes]:
         raise RequestError(f"{path} is damaged ({error}); restore the released file") from None
     except OSError as error:
         raise InfrastructureError(f"{path} can't be read ({error.strerror}); make it readable") from None
-    return content[:content.rfind(b"\n") + 1].splitlines()
+    return content[:content.rfind(b"\n") + 1].split(b"\n")[:-1]

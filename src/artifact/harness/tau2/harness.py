@@ -30,6 +30,7 @@ from artifact.harness.tau2.texts import prompts_sha256
 from artifact.log.records import ArmIdentity, EndRecord, Message
 from artifact.models import ChatModel, open_model
 from artifact.models.base import Reply
+from artifact.models.outage import OUTAGE_LIMIT_S
 from artifact.runner.budgets import BUDGETS
 from artifact.runner.commit import commit
 
@@ -48,13 +49,17 @@ class Airline:
         Items at a time; the embedded engine opens two slots for each, agent and user.
     threads : int or None
         Threads of the embedded engine.
+    outage_limit_s : float
+        How long the compile waits for a server that is down.
     """
 
     name = "tau2"
     record_types: Mapping[str, TypeAdapter[Any]] = RECORD_TYPES
 
-    def __init__(self, plan: AirlinePlan, *, concurrency: int = 1, threads: int | None = None) -> None:
+    def __init__(self, plan: AirlinePlan, *, concurrency: int = 1, threads: int | None = None,
+                 outage_limit_s: float = OUTAGE_LIMIT_S) -> None:
         self._plan, self._concurrency, self._threads = plan, concurrency, threads
+        self._outage_limit_s = outage_limit_s
         self._stack = contextlib.AsyncExitStack()
         self._agent: ChatModel | None = None
         self._user: ChatModel | None = None
@@ -75,7 +80,8 @@ class Airline:
         self._rules = await self._rules_in_force(folder)
 
     async def _opened(self, name: str) -> ChatModel:
-        model = await open_model(name, slots=2 * self._concurrency, threads=self._threads)
+        model = await open_model(name, slots=2 * self._concurrency, threads=self._threads,
+                                 outage_limit_s=self._outage_limit_s)
         self._stack.push_async_callback(model.close)
         return model
 

@@ -16,6 +16,7 @@ from artifact.harness.tau2.players import AgentFailure, UserFailure
 from artifact.harness.tau2.records import DispatchRecord, ResultRecord
 from artifact.harness.tau2.rules import RuleSet
 from artifact.harness.tau2.shown import state_block
+from artifact.log.faults import Fault
 from artifact.log.records import EndReason, EndRecord
 
 MAX_STEPS = 200
@@ -128,18 +129,21 @@ def _infrastructure(error: Exception, turns: int) -> EndRecord | None:
     """The end that a failed model call means; None for an error that is none."""
     import litellm
     said = " ".join(str(error).split())[:300]
+    errors = litellm.exceptions
     match error:
-        case litellm.exceptions.AuthenticationError() | litellm.exceptions.NotFoundError():
+        case errors.AuthenticationError() | errors.NotFoundError():
             raise RequestError(f"the model server refuses the request ({said}); check the URL, the model's name and "
                                "the key") from None
-        case litellm.exceptions.ContextWindowExceededError():
+        case errors.ContextWindowExceededError():
             return EndRecord(EndReason.CONTEXT_OVERFLOW, turns, said)
-        case litellm.exceptions.Timeout():
-            return EndRecord(EndReason.TIMEOUT, turns, said)
-        case litellm.exceptions.BadRequestError() if "context" in said:
+        case errors.BadRequestError() if "context" in said:
             return EndRecord(EndReason.CONTEXT_OVERFLOW, turns, said)
-        case litellm.exceptions.APIError() | litellm.exceptions.APIConnectionError() \
-                | litellm.exceptions.BadRequestError() | litellm.exceptions.ServiceUnavailableError() \
-                | litellm.exceptions.InternalServerError() | litellm.exceptions.RateLimitError():
-            return EndRecord(EndReason.MODEL_ERROR, turns, said)
+        case errors.Timeout():
+            return EndRecord(EndReason.TIMEOUT, turns, said, faults=(Fault.TIMEOUT,))
+    kinds = {errors.RateLimitError: Fault.RATE_LIMIT, errors.ServiceUnavailableError: Fault.UNAVAILABLE,
+             errors.InternalServerError: Fault.SERVER_ERROR, errors.APIConnectionError: Fault.UNREACHABLE,
+             errors.BadRequestError: Fault.OTHER, errors.APIError: Fault.OTHER}
+    for kind, fault in kinds.items():
+        if isinstance(error, kind):
+            return EndRecord(EndReason.MODEL_ERROR, turns, said, faults=(fault,))
     return None
