@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from artifact import paths
 from artifact.harness.protocol import Harness, Item, Journal

@@ -128,7 +128,7 @@ class _ProbeRun:
                 ended[end.reason] += 1
                 run_now += fresh
                 header = episode.log.header
-                progress.finished(EpisodePlan(header.cell, ArmSpec(header.arm.name), header.seed), end, fresh)
+                progress.finished(f"{header.cell.slug} {header.arm.name} seed {header.seed}", end, fresh)
 
         with progress.over(len(episodes)):
             tasks = [asyncio.create_task(worker(number)) for number in range(min(concurrency, len(episodes)))]
