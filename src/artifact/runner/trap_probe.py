@@ -17,7 +17,7 @@ from typing import Any
 
 import artifact
 from artifact import paths
-from artifact.arms import ArmSpec, PromptSet, load_prompts
+from artifact.arms import PromptSet, load_prompts
 from artifact.arms.structured import usage_of
 from artifact.log.faults import Fault
 from artifact.log.probes import (
@@ -41,7 +41,6 @@ from artifact.runner.batch import RunSummary
 from artifact.runner.budgets import BUDGETS, Budgets
 from artifact.runner.commit import commit
 from artifact.runner.lock import study_lock
-from artifact.runner.plan import EpisodePlan
 from artifact.runner.probe_plan import ProbePlan, sample_seed
 from artifact.runner.probe_variants import ORDER, variants_of, wordings
 from artifact.runner.progress import Progress
