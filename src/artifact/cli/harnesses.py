@@ -2,46 +2,69 @@
 
 import argparse
 import asyncio
-import dataclasses
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Protocol
 
+from artifact.cli import harness_tau2
 from artifact.errors import RequestError
 from artifact.harness.batch import run_harness
 from artifact.harness.protocol import Harness
 from artifact.harness.reader import harness_files
 from artifact.harness.records import MARK
-from artifact.runner import Progress, RunSummary, parse_seeds
+from artifact.runner import Progress, RunSummary
 
-# Options of the lifecycle testbed alone: with a harness they would be ignored, so they are refused.
+# Options of the lifecycle testbed. A harness says which of them it takes; the others would be ignored, so they are
+# refused.
 _LIFECYCLE = ("state_model", "smoke", "sizes", "densities", "domain", "brief", "schedule", "own_phrasings", "regime",
-              "prompts", "state", "matcher", "match_every_turn", "corruption")
+              "prompts", "state", "matcher", "match_every_turn", "corruption", "sources", "samples")
+
+
+class Commands(Protocol):
+    """What a harness brings to the command line.
+
+    Attributes
+    ----------
+    TAKES : frozenset of str
+        Options of the lifecycle testbed that it takes too.
+    """
+
+    TAKES: frozenset[str]
+
+    def add_options(self, run: argparse.ArgumentParser) -> None:
+        """Declare the options of this harness in a group of their own."""
+        ...
+
+    def open_harness(self, options: argparse.Namespace) -> Harness:
+        """Make the harness that the options describe."""
+        ...
+
+    def print_verdicts(self, sources: Sequence[Path], *, as_json: bool) -> None:
+        """Print what the logs of this harness show; the logs of others are passed over."""
+        ...
+
+
+HARNESSES: dict[str, Commands] = {"tau2": harness_tau2}
 
 
 def add_options(run: argparse.ArgumentParser) -> None:
     """Declare what ``run`` takes for a harness."""
     run.add_argument("--harness", choices=sorted(HARNESSES), help="another world than the lifecycle testbed")
-    airline = run.add_argument_group("harness tau2")
-    airline.add_argument("--tasks", help="ids of the benchmark's tasks, e.g. 0,7,12 (default: all)")
-    airline.add_argument("--user-model", help="who plays the user (default: the agent's own model)")
-    airline.add_argument("--rules", default="reference", help="reference (default), compiled by the agent's own model, "
-                                                              "or a rules file")
-    airline.add_argument("--optional-rules", help="optional rules to switch on, e.g. T1,T2")
-    airline.add_argument("--compiles", type=int, default=1, help="compiles of the policy; the first is in force, the "
-                                                                 "others measure the variance")
-    airline.add_argument("--max-steps", type=int, default=200, help="messages after which an episode ends")
+    for _, commands in sorted(HARNESSES.items()):
+        commands.add_options(run)
 
 
 def run(options: argparse.Namespace, default_of: Callable[[str], object]) -> RunSummary:
     """Run what is missing of a study in a harness."""
+    commands = HARNESSES[options.harness]
     for name in _LIFECYCLE:
-        if getattr(options, name) != default_of(name):
-            raise RequestError(f"--{name.replace('_', '-')} is of the lifecycle testbed; leave it out with "
+        if name not in commands.TAKES and getattr(options, name) != default_of(name):
+            flag = "--from" if name == "sources" else f"--{name.replace('_', '-')}"
+            raise RequestError(f"{flag} is of the lifecycle testbed; leave it out with "
                                f"--harness {options.harness}")
-    harness = HARNESSES[options.harness](options)
-    return asyncio.run(run_harness(harness, options.study, runs=options.runs, concurrency=options.concurrency,
-                                   durable=not options.no_fsync, progress=Progress.shown()))
+    return asyncio.run(run_harness(commands.open_harness(options), options.study, runs=options.runs,
+                                   concurrency=options.concurrency, durable=not options.no_fsync,
+                                   progress=Progress.shown()))
 
 
 def holds_logs(sources: Sequence[Path]) -> bool:
@@ -51,47 +74,6 @@ def holds_logs(sources: Sequence[Path]) -> bool:
 
 def score(sources: Sequence[Path], *, as_json: bool) -> None:
     """Print the verdicts of harness logs."""
-    from artifact.harness.tau2.intervals import pass1
-    from artifact.harness.tau2.measures import judged
-    from artifact.harness.tau2.table import estimate_text, floor
-
-    verdicts = judged([path for path in sources if holds_logs([path])])
-    if as_json:
-        for verdict in verdicts:
-            print(json.dumps(dataclasses.asdict(verdict)))
-        return
-    groups = sorted({(verdict.cell.slug, verdict.rung) for verdict in verdicts})
-    for cell, rung in groups:
-        group = [verdict for verdict in verdicts if (verdict.cell.slug, verdict.rung) == (cell, rung)]
-        done = [verdict for verdict in group if verdict.completed]
-        idle, tasks = floor(group)
-        excluded = f"; {len(group) - len(done)} excluded" if len(group) > len(done) else ""
-        print(f"{cell} {rung}: pass^1 {estimate_text(pass1(group))}, {sum(v.passed for v in done)}/{len(done)} "
-              f"(doing nothing {idle}/{tasks}); wrongful episodes {sum(v.wrongful for v in done)}; violating writes "
-              f"{sum(v.violating_writes for v in done)}; refused {sum(len(v.refusals) for v in done)}, of gold "
-              f"{sum(v.refused_gold for v in done)}{excluded}")
-
-
-def _airline(options: argparse.Namespace) -> Harness:
-    from artifact.harness.tau2.gate import Rung
-    from artifact.harness.tau2.harness import Airline
-    from artifact.harness.tau2.plan import AirlinePlan
-
-    names = _names(options.arms) or tuple(Rung)
-    for name in names:
-        if name not in set(Rung):
-            raise RequestError(f"the harness tau2 has no arm {name!r}; its arms are {', '.join(Rung)}")
-    plan = AirlinePlan(
-        study=options.study, model=options.model, user_model=options.user_model,
-        rungs=tuple(Rung(name) for name in names), tasks=_names(options.tasks),
-        seeds=parse_seeds(options.seeds or "0"), rules=options.rules, optional=_names(options.optional_rules),
-        compiles=options.compiles, max_steps=options.max_steps)
-    return Airline(plan, concurrency=options.concurrency, threads=options.threads,
-                   outage_limit_s=options.wait_for_server)
-
-
-def _names(text: str | None) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",")) if text else ()
-
-
-HARNESSES: dict[str, Callable[[argparse.Namespace], Harness]] = {"tau2": _airline}
+    held = [path for path in sources if holds_logs([path])]
+    for _, commands in sorted(HARNESSES.items()):
+        commands.print_verdicts(held, as_json=as_json)
