@@ -2,6 +2,11 @@
 # jupyter:
 #   jupytext:
 #     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#       jupytext_version: 1.19.6
 # ---
 
 # %% [markdown]
@@ -51,6 +56,8 @@ from artifact.report.numbers import write_numbers
 from artifact.report.numbers_rq3 import rq3_numbers
 from artifact.report.obedience_table import obedience_table
 from artifact.report.overhead_table import overhead_table
+from artifact.report.probe_summary import load_probes, probe_sentence
+from artifact.report.probe_table import probe_numbers, trap_probe_table
 from artifact.report.scored import log_sources
 from artifact.report.sentences import measured_sentence
 from artifact.report.style import save
@@ -90,6 +97,19 @@ rates.frame()
 obedience = obedience_table(scored, reported)
 obedience.write()
 obedience.frame()
+
+# %% [markdown]
+# ## What an agent goes by at a trap
+#
+# Redo probes of the raw rung, asked again with one thing changed: the request's form, where the state is shown, or the
+# agent's own earlier record. The replies were sampled when the probe ran; here they are sorted and counted.
+
+# %%
+probes = load_probes(log_sources(logs))
+trap_probe = trap_probe_table(probes, reported)
+trap_probe.write()
+print(probe_sentence(probes))
+trap_probe.frame()
 
 # %% [markdown]
 # ## The gate's bound: its state
@@ -150,4 +170,4 @@ overhead.frame()
 # %%
 results = evaluate((claim for claim in load_claims() if claim.question == 3), scored)
 print(claims_text(results))
-write_numbers(rq3_numbers(scored, found), "rq3")
+write_numbers([*rq3_numbers(scored, found), *probe_numbers("rq3", probes)], "rq3")

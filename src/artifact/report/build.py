@@ -19,6 +19,7 @@ from artifact.report.inventory_table import inventory_table
 from artifact.report.ladder import BRIEFS, Ladder, in_both_briefs, ladders
 from artifact.report.ladder_table import ladder_table
 from artifact.report.numbers import rq1_numbers, rq2_numbers, write_numbers
+from artifact.report.probe_summary import load_probes
 from artifact.report.provenance_table import provenance_table
 from artifact.report.reported import Reported, load_reported
 from artifact.report.scored import ScoredLogs, load_scored, log_sources
@@ -79,7 +80,7 @@ def build_report(
     results = evaluate(load_claims(), scored)
     write_rq1(scored, found, reported, to)
     write_rq2(scored, found, reported, results, to)
-    write_rq3(scored, found, reported, to.tables, to.figures, to.numbers)
+    write_rq3(scored, found, load_probes(where), reported, to.tables, to.figures, to.numbers)
     save(drawn_ladder(), "ladder", to.figures)
     logs = example_logs(where, scored)
     if logs:

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pandas as pd
+
 from artifact.report.attribution_table import attribution_table
 from artifact.report.channel_rates_table import channel_rates_table
 from artifact.report.compile_table import compile_table
@@ -15,6 +17,7 @@ from artifact.report.numbers import write_numbers
 from artifact.report.numbers_rq3 import rq3_numbers
 from artifact.report.obedience_table import obedience_table
 from artifact.report.overhead_table import overhead_table
+from artifact.report.probe_table import probe_numbers, trap_probe_table
 from artifact.report.reported import Reported
 from artifact.report.scored import ScoredLogs
 from artifact.report.size_table import size_table
@@ -29,18 +32,19 @@ DENSE = (15, 0.3)  # the paper's model-axis configuration, of its Figure 6
 
 
 def write_rq3(
-    scored: ScoredLogs, found: tuple[Ladder, ...], reported: tuple[Reported, ...], tables: Path, figures: Path,
-    numbers: Path,
+    scored: ScoredLogs, found: tuple[Ladder, ...], probes: pd.DataFrame, reported: tuple[Reported, ...], tables: Path,
+    figures: Path, numbers: Path,
 ) -> None:
     """Write these tables, figures and numbers into the given folders."""
     for build in _OF_CELLS:
         build(scored, reported).write(tables)
     for variants in ALL:
         variants.build(scored, reported).write(tables)
+    trap_probe_table(probes, reported).write(tables)
     models_table(scored.headers).write(tables)
     systems_table(load_systems().system).write(tables)
     save(size_sweep(scored, reported), "sizes", figures)
     save(channel_decomposition(scored), "channel_rates", figures)
     save(channel_decomposition(scored, *DENSE), "dense", figures)
     save(corruption_effect(scored, reported), "corruption", figures)
-    write_numbers(rq3_numbers(scored, found), "rq3", numbers)
+    write_numbers([*rq3_numbers(scored, found), *probe_numbers("rq3", probes)], "rq3", numbers)
