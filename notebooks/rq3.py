@@ -160,14 +160,12 @@ for variants in (NOTICE, ASKING, HEALING):
     display(table.frame())
 
 # %% [markdown]
-# ## What each rung costs
+# ## What each rung costs, and what is claimed of it
 
 # %%
 overhead = overhead_table(scored, reported)
 overhead.write()
-overhead.frame()
-
-# %%
+display(overhead.frame())
 results = evaluate((claim for claim in load_claims() if claim.question == 3), scored)
 print(claims_text(results))
 write_numbers([*rq3_numbers(scored, found), *probe_numbers("rq3", probes)], "rq3")

@@ -9,7 +9,6 @@ import gc
 import hashlib
 import importlib
 import os
-import pickle
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -72,18 +71,19 @@ def tasks() -> dict[str, Any]:
 
 
 @functools.cache
-def _database() -> bytes:
+def _database() -> str:
     load()
     from tau2.domains.airline.environment import get_environment
-    return pickle.dumps(get_environment().tools.db)
+    return str(get_environment().tools.db.model_dump_json())
 
 
 def environment(solo_mode: bool = False) -> Any:
     """A fresh environment of the domain; the evaluator makes its own by the same call."""
     content = _database()
+    from tau2.domains.airline.data_model import FlightDB
     from tau2.domains.airline.environment import get_environment
     with _uncollected():
-        database = pickle.loads(content)  # our own bytes, made above
+        database = FlightDB.model_validate_json(content)
     return get_environment(db=database, solo_mode=solo_mode)
 
 
