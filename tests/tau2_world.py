@@ -1,5 +1,6 @@
 """A tiny airline for the rules' tests, and the real one where the benchmark is installed."""
 
+import os
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from importlib.util import find_spec
@@ -7,12 +8,13 @@ from typing import Any
 
 import pytest
 
+from artifact.harness.tau2.benchmark import CHECKOUT
 from artifact.harness.tau2.question import Question, WriteTool
 from artifact.harness.tau2.state import Customer, Reservation, Segment
 from artifact.harness.tau2.trace import ToolCall, Trace
 
 needs_benchmark = pytest.mark.skipif(
-    find_spec("tau2") is None,
+    find_spec("tau2") is None and not os.environ.get(CHECKOUT),
     reason="the benchmark isn't installed; install it with pip install 'artifact[tau2]' to run the offline proof")
 
 OUT = Segment("T1", "2024-05-20", "AAA", "BBB")

@@ -169,6 +169,20 @@ def test_scripted_acceptance(rung, expected):
     assert accepted(rung) == expected
 
 
+def test_a_tool_that_fails_half_way_is_an_error_result_and_the_replay_finds_the_same_database():
+    booking = dict(next(wrong.call.arguments for wrong in cases() if wrong.rule == "B2"))
+    amounts = [one["amount"] for one in booking["payment_methods"]]
+    certificate = booking["payment_methods"][-1]["payment_id"]  # named twice; the tool takes it, then misses it
+    booking["payment_methods"] = [{"payment_id": certificate, "amount": amount} for amount in amounts]
+    records = []
+    simulate(benchmark.tasks()["0"], Setting(Rung.ENFORCEMENT, RULES, RULES), lambda environment, shown: (
+        scripted_agent(environment, [(str(WriteTool.BOOK), booking)], "Done.", records.append),
+        scripted_user(records.append)), records.append)
+    (call,) = (r for r in records if r.record == "dispatch")
+    assert (call.error, call.executed, call.changed) == (True, False, True)
+    assert not next(r for r in records if isinstance(r, ResultRecord)).matches_gold
+
+
 def test_compiled_rules_are_compared_on_the_gold_and_the_wrong_writes():
     found = probes()
     assert (sum(one.is_gold for one in found), sum(not one.is_gold for one in found)) == (55, 30)

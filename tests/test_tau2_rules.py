@@ -64,14 +64,20 @@ CANCEL = ToolCall(WriteTool.CANCEL, {"reservation_id": "R1"})
     (change(world(cabin="basic_economy"), LATER, "basic_economy"), "F1"),
     (change(world(), flights(("T3", "2024-05-20"), ("T2", "2024-05-25"))), "F2"),
     (change(world(), flights(("T1", "2024-05-20"))), "F2"),
+    (change(world(), []), "F2"),
+    (change(world(cabin="basic_economy"), [], "basic_economy"), "F1"),
     (change(world(), payment="voucher"), "F4"),
     (bags(world(), 0, 0), "G1"),
     (bags(world(), 4, 1), "G2"),
+    (bags(world(), "4.0", "+1"), "G2"),
+    (bags(world(), 4, True), "G2"),
     (bags(world(), 2, 1), "G3"),
     (ask(world(), WriteTool.PASSENGERS, reservation_id="R1", passengers=PEOPLE), "P1"),
     (ask(world(), WriteTool.CANCEL, reservation_id="R1"), "C2"),
     (ask(world(), WriteTool.CERTIFICATE, user_id="kim", amount=100), "S1"),
     (ask(delayed(), WriteTool.CERTIFICATE, user_id="kim", amount=100), "S2"),
+    (ask(delayed(), WriteTool.CERTIFICATE, user_id="kim", amount="1e9"), "S2"),
+    (ask(delayed(), WriteTool.CERTIFICATE, user_id="kim", amount=True), "S2"),
     (bags(world(), 2, 0, "unknown"), "A1"),
     (ask(world(), WriteTool.PASSENGERS, reservation_id="R1", passengers=[*PEOPLE, {"first_name": "A", "dob": ""}]),
      "A2"),
@@ -129,6 +135,11 @@ def test_a_malformed_call_is_unknown_and_never_refused(arguments):
         extra = {"passengers": "Kim", "flights": {"T1": 1}, "payment_methods": [3], "total_baggages": "many",
                  "amount": "lots", "cabin": 4, "nonfree_baggages": None}
         assert refused(ask(world(), tool, **{**extra, **arguments})) == []
+
+
+@pytest.mark.parametrize("total", [float("nan"), "nan", "", "3 bags", 10**400, None, [3]])
+def test_what_no_tool_reads_as_a_number_is_unknown(total):
+    assert refused(bags(world(), total, 0)) == []
 
 
 @pytest.mark.parametrize(("rule", "trace", "refuses"), [

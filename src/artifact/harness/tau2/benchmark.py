@@ -52,6 +52,13 @@ def load() -> None:
                            f"install 'artifact[tau2]', or name a checkout of it in {CHECKOUT}") from None
 
 
+def prepare() -> None:
+    """Make what all episodes share, before they run side by side in threads that would race to make it."""
+    load()
+    _database()
+    _domain()
+
+
 def benchmark_version() -> str:
     """What was installed, or that it is a checkout."""
     if os.environ.get(CHECKOUT):

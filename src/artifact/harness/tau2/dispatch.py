@@ -70,9 +70,9 @@ class GatedDispatch:
         changed = False
         if ruling.admitted and not answer.error:
             self.trace = self.trace.after(call, before)
-            if is_write:
-                now = benchmark.database_sha256(self._environment)
-                changed, self._hash = now != self._hash, now
+        if ruling.admitted and is_write:  # a tool that fails half way may have changed the database all the same
+            now = benchmark.database_sha256(self._environment)
+            changed, self._hash = now != self._hash, now
         self._write(DispatchRecord(ordinal, call.tool, dict(call.arguments), is_write, ruling.admitted, ruling.rules,
                                    against, ruling.repeated, bool(answer.error), changed, str(answer.content)))
         return answer

@@ -48,6 +48,8 @@ def _route_preserved(question: Question, _: Arguments) -> Answer:
     reservation, flights = question.reservation, question.flights
     if reservation is None or flights is None:
         return None
+    if not flights:  # the tool takes an empty list and leaves a reservation without flights
+        return False
     legs = [question.state.route(flight) for flight, _ in flights]
     known = [leg for leg in legs if leg is not None]
     if len(known) != len(legs):

@@ -68,7 +68,7 @@ class Airline:
 
     async def open(self, folder: Path) -> None:
         """Open the models and get the rules, compiled once and kept in the study's folder."""
-        benchmark.load()
+        benchmark.prepare()
         unknown = [task for task in self._plan.tasks if task not in benchmark.tasks()]
         if unknown:
             raise RequestError(f"the benchmark has no airline task {unknown[0]!r}; its tasks are 0 to "

@@ -4,6 +4,7 @@ Invariant: whatever the call says is data. An argument that is missing or of ano
 a predicate unknown, and an unknown predicate never refuses: the tool's own error is left to speak.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -70,7 +71,7 @@ class Question:
     def flights(self) -> tuple[tuple[str, str], ...] | None:
         """Flight numbers and dates that the call lists."""
         listed = items(self.call.arguments, "flights")
-        if not listed:
+        if listed is None:
             return None
         pairs = [(text(one, "flight_number"), text(one, "date")) for one in listed]
         whole = tuple((flight, date) for flight, date in pairs if flight is not None and date is not None)
@@ -105,11 +106,15 @@ def text(arguments: Mapping[str, Any], name: str) -> str | None:
 
 
 def number(arguments: Mapping[str, Any], name: str) -> float | None:
-    """An argument that is a number; digits in a text count, since the tool takes them too."""
+    """An argument that is a number, or that the tools take for one: they read "125.0" as 125 and true as 1."""
     value = arguments.get(name)
-    if isinstance(value, str) and value.strip().isdecimal():
-        return int(value)
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if not isinstance(value, int | float | str):
+        return None
+    try:
+        read = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return None if math.isnan(read) else read
 
 
 def items(arguments: Mapping[str, Any], name: str) -> list[Mapping[str, Any]] | None:

@@ -64,9 +64,9 @@ class DispatchRecord:
     repeated : bool
         Whether it ran on the notice rung after a bounce.
     error : bool
-        Whether the tool itself failed; a call that failed executed nothing.
+        Whether the tool itself failed; a call that failed counts as not executed.
     changed : bool
-        Whether the database differs after it.
+        Whether the database differs after it, as it may after a tool that failed half way.
     content : str
         What the agent was told.
     """
