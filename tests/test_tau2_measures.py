@@ -7,8 +7,9 @@ import pytest
 from artifact.harness.reader import HarnessLog
 from artifact.harness.records import SCHEMA, HarnessCell, HarnessRecord
 from artifact.harness.tau2.dispatch import without_refused
-from artifact.harness.tau2.intervals import paired_difference, pass1, share
+from artifact.harness.tau2.intervals import discordant, paired_difference, pass1, share
 from artifact.harness.tau2.measures import judge
+from artifact.harness.tau2.numbers import airline_numbers
 from artifact.harness.tau2.records import DispatchRecord, ResultRecord
 from artifact.harness.tau2.table import airline_table, floor
 from artifact.log.records import ArmIdentity, EndReason, EndRecord
@@ -89,6 +90,7 @@ def test_differences_are_paired_by_task_and_seed_and_drawn_over_tasks():
     assert found.value == 0.5 and 0 < found.low < 0.5 < found.high < 1 and found.tasks == 10
     assert paired_difference(raw, raw) == replace(found, value=0.0, low=0.0, high=0.0)
     assert paired_difference(raw, better) == found, "the interval is seeded"
+    assert discordant(raw, better) == (0, 5) and discordant(better, raw) == (5, 0)
 
 
 def test_runs_of_one_task_do_not_narrow_the_interval():
@@ -105,6 +107,19 @@ def test_the_table_has_both_task_sets_their_floors_and_the_reported_values():
     assert "2 tasks, floor 1" in table.tex and "1 unaffected task, floor 1" in table.tex
     assert "Reported, Qwen3-235B" in table.tex and "0.39" in table.tex and "[+0.04, +0.26]" in table.tex
     assert "an\\_agent" in table.tex and len(table.records) == 8
+
+
+def test_a_rung_that_infrastructure_ended_throughout_says_none_completed():
+    table = airline_table([verdict(reason=EndReason.TIMEOUT)], ())
+    assert "none completed" in table.tex and table.tex.count("not run") == 6
+
+
+def test_the_text_has_a_number_for_every_run_of_the_proof_and_for_what_has_logs():
+    empty, some = airline_numbers([]), airline_numbers([verdict(), verdict(task="8", reward=0.0)])
+    assert {n.text for n in empty if "Proof" in n.name} == {"not run"}
+    stem = "RqFourTauTwoProofScriptedGoldScriptedReference"
+    assert {f"{stem}RawPassed", f"{stem}EnforcementRefusedGold"} <= {n.name for n in empty} <= {n.name for n in some}
+    assert {n.name: n.text for n in some}["RqFourSAnAgentAUserReferenceRawPassed"] == "1/2"
 
 
 def test_a_rung_without_logs_says_not_run():

@@ -1,18 +1,17 @@
 """``run --harness``, and ``score`` on the logs of harnesses: other worlds under the same commands."""
 
 import argparse
-import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from artifact.cli import harness_tau2
 from artifact.errors import RequestError
-from artifact.harness.batch import run_harness
+from artifact.harness.batch import run_study_in
 from artifact.harness.protocol import Harness
 from artifact.harness.reader import harness_files
 from artifact.harness.records import MARK
-from artifact.runner import Progress, RunSummary
+from artifact.runner import RunSummary
 
 # Options of the lifecycle testbed. A harness says which of them it takes; the others would be ignored, so they are
 # refused.
@@ -62,9 +61,8 @@ def run(options: argparse.Namespace, default_of: Callable[[str], object]) -> Run
             flag = "--from" if name == "sources" else f"--{name.replace('_', '-')}"
             raise RequestError(f"{flag} is of the lifecycle testbed; leave it out with "
                                f"--harness {options.harness}")
-    return asyncio.run(run_harness(commands.open_harness(options), options.study, runs=options.runs,
-                                   concurrency=options.concurrency, durable=not options.no_fsync,
-                                   progress=Progress.shown()))
+    return run_study_in(commands.open_harness(options), options.study, runs=options.runs,
+                        concurrency=options.concurrency, durable=not options.no_fsync)
 
 
 def holds_logs(sources: Sequence[Path]) -> bool:

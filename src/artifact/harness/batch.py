@@ -20,6 +20,7 @@ from artifact.log.records import EndRecord
 from artifact.log.writer import LogWriter
 from artifact.runner.batch import RunSummary
 from artifact.runner.lock import study_lock
+from artifact.runner.loop import run_to_end
 from artifact.runner.progress import Progress
 
 # A server may have been started anew on another port; what it serves is compared.
@@ -81,6 +82,13 @@ async def run_harness(harness: Harness, study: str, *, runs: Path = paths.RUNS, 
     finally:
         await harness.close()
     return RunSummary(study, folder, dict(sorted(ended.items())), run_now, dict(sorted(faults.items())))
+
+
+def run_study_in(harness: Harness, study: str, *, runs: Path = paths.RUNS, concurrency: int = 1,
+                 durable: bool = True) -> RunSummary:
+    """Run what is missing of a study in a harness, with progress, from code that is not asynchronous."""
+    return run_to_end(lambda: run_harness(harness, study, runs=runs, concurrency=concurrency, durable=durable,
+                                          progress=Progress.shown()))
 
 
 async def _run_one(harness: Harness, item: Item, folder: Path, durable: bool) -> tuple[EndRecord, bool]:

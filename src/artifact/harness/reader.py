@@ -1,6 +1,6 @@
 """Reading harness logs: what a scorer works on, without the harness's world or any model."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ import orjson
 import zstandard
 from pydantic import TypeAdapter, ValidationError
 
+from artifact import paths
 from artifact.errors import InfrastructureError, RequestError
 from artifact.harness.records import MARK, PACKED_SUFFIX, SCHEMA, SUFFIX, HarnessRecord
 from artifact.log.records import EndRecord
@@ -58,6 +59,15 @@ def iter_harness_logs(sources: Iterable[Path], harness: str,
             raise RequestError(f"{source} does not exist; name a harness log or a folder of them")
         for path in harness_files(source):
             yield from _logs(path, harness, types)
+
+
+def harness_sources(names: Sequence[str] = ()) -> tuple[Path, ...]:
+    """Folders and files of logs by name, relative to the root of the checkout.
+
+    None means the released logs and the runs of this machine; of these two, one that isn't there is left out.
+    """
+    chosen = [paths.ROOT / name for name in names] if names else [paths.RELEASED_LOGS, paths.RUNS]
+    return tuple(path for path in chosen if path not in (paths.RELEASED_LOGS, paths.RUNS) or path.is_dir())
 
 
 def harness_files(source: Path) -> list[Path]:

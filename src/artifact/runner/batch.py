@@ -10,7 +10,6 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -33,6 +32,7 @@ from artifact.runner.commit import commit
 from artifact.runner.compiles import CompileCache
 from artifact.runner.episode import Conversation, hold
 from artifact.runner.lock import study_lock
+from artifact.runner.loop import run_to_end
 from artifact.runner.plan import EpisodePlan, StudyPlan
 from artifact.runner.progress import Progress
 from artifact.runner.sources import JournaledSource, ModelSource, OracleSource, makers_for
@@ -134,18 +134,11 @@ def run_study(plan: StudyPlan, *, runs: Path = paths.RUNS, concurrency: int = 1,
               progress: Progress | None = None) -> RunSummary:
     """Run what is missing of a study, from code that is not asynchronous; see `run_study_async`.
 
-    Works in a notebook too, where a loop is already running: it then runs in a thread of its own.
+    Works in a notebook too, see `run_to_end`.
     """
-    def run() -> RunSummary:
-        return asyncio.run(run_study_async(plan, runs=runs, concurrency=concurrency, durable=durable,
-                                           threads=threads, outage_limit_s=outage_limit_s,
-                                           progress=progress or Progress.shown()))
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return run()
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(run).result()
+    return run_to_end(lambda: run_study_async(plan, runs=runs, concurrency=concurrency, durable=durable,
+                                              threads=threads, outage_limit_s=outage_limit_s,
+                                              progress=progress or Progress.shown()))
 
 
 class _Study:

@@ -8,7 +8,7 @@ from artifact.harness.tau2.compile import CompiledPolicy, read_compiled
 from artifact.report.tables import NOT_RUN_TEXT, Table
 from artifact.report.tex import Block, booktabs, escape, small
 
-SOURCE = "from the compiles kept in runs/<study>/compiled, made by artifact run --harness tau2 --rules compiled"
+SOURCE = "from the compiles kept in <study>/compiled made by artifact run --harness tau2 --rules compiled"
 
 NOTES = (
     "Verdicts on the benchmark's gold writes and on wrong writes of every reference rule's kind. Missed: the reference "
@@ -17,12 +17,15 @@ NOTES = (
 )
 
 
-def kept_compiles(sources: Iterable[Path]) -> Iterator[CompiledPolicy]:
-    """The compiles in the folders of studies, sorted by path."""
+def kept_compiles(sources: Iterable[Path], study: str | None = None) -> Iterator[CompiledPolicy]:
+    """The compiles in the folders of studies, or of one study, sorted by path; one that lies in two places once."""
+    seen: set[tuple[str, str]] = set()
     for source in sources:
         for path in sorted(source.rglob("compiled/tau2.*.json")):
+            of = path.parent.parent.name
             compiled = read_compiled(path)
-            if compiled is not None:
+            if compiled is not None and study in (None, of) and (of, path.name) not in seen:
+                seen.add((of, path.name))
                 yield compiled
 
 

@@ -5,7 +5,7 @@ its proportion, and its pair.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,13 +51,25 @@ def share(verdicts: Iterable[Verdict], of: Callable[[Verdict], bool]) -> Estimat
 
 def paired_difference(lower: Iterable[Verdict], upper: Iterable[Verdict]) -> Estimate:
     """pass^1 of `upper` minus that of `lower`, over the tasks and seeds that completed on both."""
-    first = {(verdict.task, verdict.seed): verdict.passed for verdict in lower if verdict.completed}
     by_task: defaultdict[str, list[float]] = defaultdict(list)
+    for below, above in _pairs(lower, upper):
+        by_task[above.task].append(float(above.passed) - float(below.passed))
+    return _estimate(by_task)
+
+
+def discordant(lower: Iterable[Verdict], upper: Iterable[Verdict]) -> tuple[int, int]:
+    """How many pairs only `lower` passes, and how many only `upper`."""
+    pairs = list(_pairs(lower, upper))
+    return (sum(below.passed and not above.passed for below, above in pairs),
+            sum(above.passed and not below.passed for below, above in pairs))
+
+
+def _pairs(lower: Iterable[Verdict], upper: Iterable[Verdict]) -> Iterator[tuple[Verdict, Verdict]]:
+    first = {(verdict.task, verdict.seed): verdict for verdict in lower if verdict.completed}
     for verdict in upper:
         before = first.get((verdict.task, verdict.seed))
         if verdict.completed and before is not None:
-            by_task[verdict.task].append(float(verdict.passed) - float(before))
-    return _estimate(by_task)
+            yield before, verdict
 
 
 def _estimate(by_task: dict[str, list[float]]) -> Estimate:

@@ -3,24 +3,24 @@
 from collections.abc import Iterable, Sequence
 
 from artifact.harness.tau2.gate import Rung
-from artifact.harness.tau2.intervals import Estimate, paired_difference, pass1, share
+from artifact.harness.tau2.intervals import Estimate, discordant, paired_difference, pass1, share
 from artifact.harness.tau2.measures import Verdict
 from artifact.report.reported import Reported
-from artifact.report.tables import NOT_RUN_TEXT, Table
+from artifact.report.tables import NONE_COMPLETED_TEXT, NOT_RUN_TEXT, Table
 from artifact.report.tex import Block, booktabs, escape, small
 
 SOURCE = "reported: data/reported.csv, Table 20; measured: artifact.harness.tau2.measures.judged"
 REPORTED_TABLE = "Table 20"
 _SETS = ("all", "unaffected")
-_HEADS = ("Rung", "$n$", "pass$^1$", "difference to raw", "wrongful", "violating", "refused", "of gold")
+_HEADS = ("Rung", "passed", "pass$^1$", "difference to raw", "wrongful", "violating", "refused", "of gold")
 
 NOTES = (
-    "Means over tasks with 95\\,\\% bootstrap intervals over tasks; differences are paired by task and seed. $n$: "
-    "completed episodes; those that infrastructure ended are left out and counted in the CSV. Wrongful: episodes whose "
-    "final database is wrong through a write that no gold write equals. Violating: executed writes that the reference "
-    "rules refuse. Refused: calls that the gate refused or bounced; of gold: among them, calls that equal a gold "
-    "write. Floor: tasks that an agent passes by doing nothing. Unaffected: tasks whose gold writes neither "
-    "contradict the policy nor were corrected upstream.",
+    "Passed: episodes with reward 1 of those completed; what infrastructure ended is left out and counted in the CSV. "
+    "95\\,\\% bootstrap intervals over tasks; differences are paired by task and seed, the CSV has their discordant "
+    "pairs. Wrongful: episodes whose final database is wrong through a write that no gold write equals. Violating: "
+    "executed writes that the reference rules refuse. Refused: calls that the gate refused or bounced; of gold: among "
+    "them, calls that equal a gold write. Floor: tasks that an agent passes by doing nothing. Unaffected: tasks whose "
+    "gold writes neither contradict the policy nor were corrected upstream.",
     "The paper's values are of its own models, rules and tasks; where it gives none, the cell is empty.",
 )
 
@@ -62,44 +62,63 @@ def floor(verdicts: Iterable[Verdict]) -> tuple[int, int]:
     return sum(idle.values()), len(idle)
 
 
+def airline_sentence(verdicts: Sequence[Verdict]) -> str:
+    """How much there is to read."""
+    if not verdicts:
+        return "There are no logs of this harness: its tables read 'not run'."
+    lost = sum(not verdict.completed for verdict in verdicts)
+    tasks, agents = len({v.task for v in verdicts}), sorted({v.cell.model for v in verdicts})
+    return (f"{len(verdicts)} episodes of {tasks} tasks; agents: {', '.join(agents)}. {lost} did not complete, for "
+            "reasons of infrastructure, and count neither way.")
+
+
 def _record(verdicts: Sequence[Verdict], rung: Rung) -> dict[str, object]:
+    """A row of the CSV; a measure that a rung doesn't have is empty there."""
     ran = [verdict for verdict in verdicts if verdict.rung == rung]
     completed = [verdict for verdict in ran if verdict.completed]
-    passing, wrongful = pass1(ran), share(ran, lambda verdict: verdict.wrongful)
-    versus = paired_difference([v for v in verdicts if v.rung == Rung.RAW], ran) if rung is not Rung.RAW else None
-    idle, tasks = floor(verdicts)
+    passing, idle_and_all = pass1(ran), floor(verdicts)
 
     def total(counted: Iterable[int]) -> int | None:
         return sum(counted) if completed else None
 
-    bounced = total(len(verdict.refusals) for verdict in completed)
-    repeats = total(verdict.repeats for verdict in completed)
-    return {
-        "rung": str(rung), "n": len(completed), "excluded": len(ran) - len(completed), "passed":
-        total(verdict.passed for verdict in completed), "pass1": passing.value, "pass1_low": passing.low,
-        "pass1_high": passing.high, "floor_passed": idle, "floor_tasks": tasks,
-        "difference": versus.value if versus else None, "difference_low": versus.low if versus else None,
-        "difference_high": versus.high if versus else None, "pairs": versus.episodes if versus else 0,
-        "wrongful_share": wrongful.value, "writes": total(verdict.writes for verdict in completed),
-        "violating_writes": total(verdict.violating_writes for verdict in completed), "refused": bounced,
-        "refused_gold": total(verdict.refused_gold for verdict in completed), "repeats": repeats,
-        "withdrawals": bounced - repeats if rung is Rung.NOTICE and bounced is not None and repeats is not None
-        else None,
-        "catchable_share": share(ran, lambda verdict: verdict.catchable).value if rung is Rung.RAW else None,
+    refused, repeats = total(len(v.refusals) for v in completed), total(v.repeats for v in completed)
+    record: dict[str, object] = {
+        "rung": str(rung), "n": len(completed), "excluded": len(ran) - len(completed),
+        "passed": total(v.passed for v in completed), "pass1": passing.value, "pass1_low": passing.low,
+        "pass1_high": passing.high, "floor_passed": idle_and_all[0], "floor_tasks": idle_and_all[1],
+        **_versus([verdict for verdict in verdicts if verdict.rung == Rung.RAW], ran, rung),
+        "wrongful": total(v.wrongful for v in completed), "writes": total(v.writes for v in completed),
+        "violating_writes": total(v.violating_writes for v in completed), "refused": refused,
+        "refused_gold": total(v.refused_gold for v in completed), "repeats": "", "withdrawals": "",
+        "catchable_share": "",
     }
+    if rung is Rung.NOTICE:
+        withdrawals = refused - repeats if refused is not None and repeats is not None else None
+        record |= {"repeats": repeats, "withdrawals": withdrawals}
+    if rung is Rung.RAW:
+        record |= {"catchable_share": share(ran, lambda verdict: verdict.catchable).value}
+    return record
+
+
+def _versus(raw: Sequence[Verdict], ran: Sequence[Verdict], rung: Rung) -> dict[str, object]:
+    names = ("difference", "difference_low", "difference_high", "pairs", "only_raw", "only_rung")
+    if rung is Rung.RAW:
+        return dict.fromkeys(names, "")
+    found = paired_difference(raw, ran)
+    return dict(zip(names, (found.value, found.low, found.high, found.episodes, *discordant(raw, ran)), strict=True))
 
 
 def _row(record: dict[str, object]) -> tuple[str, ...]:
     rung = str(record["rung"])
     if not record["n"]:
-        return (rung, "0", small(NOT_RUN_TEXT))
-    difference = "" if record["difference"] is None else (
+        return (rung, small(NONE_COMPLETED_TEXT if record["excluded"] else NOT_RUN_TEXT))
+    difference = "" if record["difference"] in ("", None) else (
         f"${record['difference']:+.2f}$ "
         + small(f"$[{record['difference_low']:+.2f}, {record['difference_high']:+.2f}]$"))
-    return (rung, str(record["n"]),
+    return (rung, f"{record['passed']}/{record['n']}",
             f"{record['pass1']:.2f} " + small(f"[{record['pass1_low']:.2f}, {record['pass1_high']:.2f}]"), difference,
-            f"{100 * float(str(record['wrongful_share'])):.0f}" + r"\,\%", str(record["violating_writes"]),
-            str(record["refused"]), str(record["refused_gold"]))
+            f"{record['wrongful']}/{record['n']}", str(record["violating_writes"]), str(record["refused"]),
+            str(record["refused_gold"]))
 
 
 def _heading(study: str, agent: str, settings: dict[str, str], chosen: str, verdicts: Sequence[Verdict]) -> str:

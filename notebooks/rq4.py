@@ -1,0 +1,103 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+# ---
+
+# %% [markdown]
+# # RQ4. Does the ladder transfer?
+#
+# The lifecycle testbed is a world of our own making. Here the same couplings stand in front of tools and benchmarks:
+# each world has its own harness, its own rungs and a section of its own below. Logs alone are read; none of the
+# benchmarks has to be installed for that.
+
+# %% tags=["parameters"]
+logs = ["data/logs", "runs"]  # where logs lie, relative to the repository; the first copy of an episode counts
+study = ""  # only this study's logs; empty for all
+
+live = False  # True: run the airline tasks below first (needs the extra tau2); what is finished is not run again
+live_study = "tau2_live"  # folder under runs/ for them
+live_model = "qwen2.5-coder-1.5b"  # the agent: a name of the model registry, or a server's URL
+live_user_model = ""  # who plays the user; empty for the agent's own model
+live_rungs = ["raw", "shown", "notice", "enforcement"]  # the rungs
+live_tasks = ["0", "26"]  # ids of the benchmark's tasks
+live_seeds = "0:1"  # runs of each task, end excluded
+live_rules = "reference"  # or "compiled" by the agent's own model, or a file of rules
+live_compiles = 1  # compiles of the policy; the first is in force, the others measure the variance
+live_max_steps = 60  # messages after which an episode ends
+live_concurrency = 1  # episodes at a time
+
+# %% [markdown]
+# ## What is read
+#
+# Released logs come first, then the runs of this machine; an episode that infrastructure ended counts neither way. A
+# table without logs reads "not run".
+
+# %%
+import pandas as pd
+
+from artifact.harness.batch import run_study_in
+from artifact.harness.reader import harness_sources
+from artifact.harness.tau2.compile_table import compile_table, kept_compiles
+from artifact.harness.tau2.gate import Rung
+from artifact.harness.tau2.harness import Airline
+from artifact.harness.tau2.measures import judged
+from artifact.harness.tau2.numbers import airline_numbers
+from artifact.harness.tau2.plan import AirlinePlan
+from artifact.harness.tau2.table import airline_sentence, airline_table
+from artifact.report import load_reported
+from artifact.report.numbers import write_numbers
+from artifact.runner import parse_seeds
+
+if live:
+    plan = AirlinePlan(
+        study=live_study, model=live_model, user_model=live_user_model or None, rungs=tuple(map(Rung, live_rungs)),
+        tasks=tuple(live_tasks), seeds=parse_seeds(live_seeds), rules=live_rules, compiles=live_compiles,
+        max_steps=live_max_steps)
+    run_study_in(Airline(plan, concurrency=live_concurrency), live_study, concurrency=live_concurrency)
+
+sources = harness_sources(logs)
+reported = load_reported()
+numbers = []
+
+# %% [markdown]
+# ## Real tools (Table 19)
+#
+# What the original reports.
+
+# %%
+pd.DataFrame(row for row in reported if row.table == "Table 19")
+
+# %% [markdown]
+# ## τ²-bench airline (Table 20)
+#
+# A policy gate at tool dispatch, in front of the six tools that write. Study `tau2_proof` has no model in it: a script
+# makes the calls that the benchmark's authors expect, or makes none. It shows what the gate costs an agent that errs
+# nowhere, and the floor under every other row.
+
+# %%
+airline = tuple(verdict for verdict in judged(sources) if study in ("", verdict.study))
+numbers += airline_numbers(airline)
+table = airline_table(airline, reported)
+table.write()
+print(airline_sentence(airline))
+table.frame()
+
+# %% [markdown]
+# What compiling the policy costs: compiled rules against the ones that people wrote, call by call.
+
+# %%
+compiles = compile_table(tuple(kept_compiles(sources, study or None)))
+compiles.write()
+compiles.frame()
+
+# %% [markdown]
+# ## PM-Bench (Table 21)
+#
+# What the original reports.
+
+# %%
+pd.DataFrame(row for row in reported if row.table == "Table 21")
+
+# %%
+write_numbers(numbers, "rq4")

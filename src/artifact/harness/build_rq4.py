@@ -1,0 +1,47 @@
+"""What notebook rq4 writes, without a notebook: the tables and numbers of every harness."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from artifact import paths
+from artifact.harness.reader import harness_sources
+from artifact.harness.tau2.compile_table import compile_table, kept_compiles
+from artifact.harness.tau2.measures import judged
+from artifact.harness.tau2.numbers import airline_numbers
+from artifact.harness.tau2.table import airline_table
+from artifact.report.numbers import write_numbers
+from artifact.report.reported import load_reported
+
+
+def build_rq4(
+    study: str | None = None, *, sources: Iterable[Path] | None = None, tables: Path = paths.TABLES,
+    numbers: Path = paths.NUMBERS,
+) -> int:
+    """Write the tables and numbers of RQ4.
+
+    Parameters
+    ----------
+    study : str, optional
+        Only this study's logs; all when not given.
+    sources : iterable of Path, optional
+        Where logs lie; the released logs and the runs of this machine when not given.
+    tables, numbers : Path
+        Where to write; the paper's folders when not given.
+
+    Returns
+    -------
+    int
+        How many logs were read.
+
+    Raises
+    ------
+    RequestError
+        When a log is damaged.
+    """
+    where = harness_sources() if sources is None else tuple(sources)
+    reported = load_reported()
+    airline = tuple(verdict for verdict in judged(where) if study in (None, verdict.study))
+    airline_table(airline, reported).write(tables)
+    compile_table(tuple(kept_compiles(where, study))).write(tables)
+    write_numbers(airline_numbers(airline), "rq4", numbers)
+    return len(airline)

@@ -1,0 +1,50 @@
+"""What the text on the airline study may cite."""
+
+from collections.abc import Iterable, Sequence
+
+from artifact.harness.tau2.gate import Rung
+from artifact.harness.tau2.intervals import pass1
+from artifact.harness.tau2.measures import Verdict
+from artifact.harness.tau2.rules import reference_rules
+from artifact.report.numbers import Number
+from artifact.report.tables import NOT_RUN_TEXT
+from artifact.report.tex import macro_name
+
+PROOF = "tau2_proof"
+"""The study of scripted agents that needs no model; its numbers are defined whether it was run or not."""
+
+_PROOF_RUNS = (("scripted:gold", Rung.RAW), ("scripted:gold", Rung.ENFORCEMENT), ("scripted:nothing", Rung.RAW))
+
+
+def airline_numbers(verdicts: Sequence[Verdict]) -> list[Number]:
+    """Numbers of every rung that has logs, and of the scripted proof; what wasn't measured reads ``not run``."""
+    cells = {(v.study, v.cell.model, tuple(v.cell.settings.values()), v.rung) for v in verdicts}
+    cells |= {(PROOF, model, ("scripted", "reference"), str(rung)) for model, rung in _PROOF_RUNS}
+    rules = reference_rules().rules
+    numbers = [
+        Number("RqFourAirlineRules", str(len(rules)), "the reference rules that are on by default"),
+        Number("RqFourAirlineInferred", str(sum(rule.inferred for rule in rules)), "those marked as inferred"),
+    ]
+    for study, model, settings, rung in sorted(cells):
+        mine = [v for v in verdicts if (v.study, v.cell.model, tuple(v.cell.settings.values()), v.rung) ==
+                (study, model, settings, rung)]
+        stem = macro_name("rq4", study, model, *settings, rung)
+        where = f"study {study}, agent {model}, {', '.join(settings)}, rung {rung}, completed episodes"
+        numbers += [Number(stem + name, text, where) for name, text in _values(mine).items()]
+    return numbers
+
+
+def _values(verdicts: Iterable[Verdict]) -> dict[str, str]:
+    done = [verdict for verdict in verdicts if verdict.completed]
+    unaffected = [verdict for verdict in done if verdict.unaffected]
+    passing = pass1(done)
+    told = {
+        "Passed": f"{sum(v.passed for v in done)}/{len(done)}",
+        "UnaffectedPassed": f"{sum(v.passed for v in unaffected)}/{len(unaffected)}",
+        "PassOne": f"{passing.value:.2f}" if passing.value is not None else "",
+        "Wrongful": f"{sum(v.wrongful for v in done)}/{len(done)}",
+        "Violating": str(sum(v.violating_writes for v in done)),
+        "Refused": str(sum(len(v.refusals) for v in done)),
+        "RefusedGold": str(sum(v.refused_gold for v in done)),
+    }
+    return told if done else dict.fromkeys(told, NOT_RUN_TEXT)
