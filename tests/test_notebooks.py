@@ -27,7 +27,7 @@ def code(cell: dict[str, Any]) -> str:
 
 
 def test_there_is_a_notebook_for_each_question_of_this_release() -> None:
-    assert {"rq1", "rq2"} <= set(NAMES)
+    assert {"rq1", "rq2", "rq3", "rq4"} <= set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)

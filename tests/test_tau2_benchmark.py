@@ -1,5 +1,10 @@
 """The offline proof with the real benchmark and no model: gold replay, the gate, wrong writes, logs and resume.
 
+A sample runs with all other tests where the benchmark is installed. The whole of it takes some six minutes:
+
+    python -m pytest -m proof tests/test_tau2_benchmark.py
+
+What it found lies among the released logs, which test_tau2_released.py reads without the benchmark.
 Samples of wrong writes from elsewhere are tested too when ``ARTIFACT_TAU2_WRONG_WRITES`` names a JSON file of them,
 a list of objects with ``tool``, ``arguments``, ``prior_calls``, ``rules_that_refuse``, ``tool_executes_it_ungated``.
 """
@@ -15,6 +20,7 @@ from pathlib import Path
 
 import pytest
 
+from artifact import paths
 from artifact.cli.main import main
 from artifact.harness.batch import run_harness
 from artifact.harness.reader import iter_harness_logs
@@ -24,6 +30,7 @@ from artifact.harness.tau2.dispatch import GatedDispatch
 from artifact.harness.tau2.gate import Rung
 from artifact.harness.tau2.harness import Airline
 from artifact.harness.tau2.measures import judged
+from artifact.harness.tau2.numbers import PROOF
 from artifact.harness.tau2.plan import AirlinePlan
 from artifact.harness.tau2.question import WriteTool
 from artifact.harness.tau2.records import RECORD_TYPES, ResultRecord
@@ -36,6 +43,7 @@ from tau2_world import needs_benchmark
 
 pytestmark = needs_benchmark
 RULES = reference_rules()
+RELEASED = paths.RELEASED_LOGS / PROOF
 CONTRADICTING = {("2", "send_certificate", "S2"), ("27", "send_certificate", "S2"), ("38", "send_certificate", "S2"),
                  ("7", "cancel_reservation", "C2"), ("9", "cancel_reservation", "C1"),
                  ("37", "cancel_reservation", "C1"), ("29", "update_reservation_flights", "F2"),
@@ -59,12 +67,40 @@ def passed(verdicts, rung, unaffected=False):
     return sum(v.passed for v in chosen), len(chosen)
 
 
+def said(folder, tasks=None):
+    """What logs say, circumstances aside."""
+    return [(log.header.item, log.header.cell.model, log.header.arm.name, log.header.subject, log.records,
+             log.end.reason) for log in iter_harness_logs([folder], "tau2", RECORD_TYPES)
+            if tasks is None or log.header.item in tasks]
+
+
+def test_a_sample_of_the_proof_says_what_the_released_logs_say(tmp_path):
+    sample = ("2", "7", "29", "33")
+    run(tmp_path, "gold", (Rung.RAW, Rung.ENFORCEMENT), sample)
+    run(tmp_path, "nothing", (Rung.RAW,), sample)
+    fresh = said(tmp_path)
+    assert len(fresh) == 12 and in_order(fresh) == in_order(said(RELEASED, sample))
+
+
 @pytest.mark.slow
+@pytest.mark.proof
+def test_the_whole_proof_says_what_the_released_logs_say(replays, idle):
+    fresh = [*said(replays[0]), *said(idle[0])]
+    assert len(fresh) == 150 and in_order(fresh) == in_order(said(RELEASED))
+
+
+def in_order(logs):
+    return sorted(logs, key=lambda log: log[:3])
+
+
+@pytest.mark.slow
+@pytest.mark.proof
 def test_gold_replay_passes_every_task_without_a_gate(replays):
     assert passed(replays[1], Rung.RAW) == (50, 50)
 
 
 @pytest.mark.slow
+@pytest.mark.proof
 def test_enforcement_refuses_exactly_the_eight_gold_writes_that_contradict_the_policy(replays):
     folder, verdicts = replays
     assert passed(verdicts, Rung.ENFORCEMENT) == (42, 50)
@@ -78,9 +114,16 @@ def test_enforcement_refuses_exactly_the_eight_gold_writes_that_contradict_the_p
     assert sum(v.violating_writes for v in verdicts if v.rung == Rung.RAW) == 8
 
 
+@pytest.fixture(scope="session")
+def idle(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("nothing")
+    return folder, run(folder, "nothing", (Rung.RAW,))
+
+
 @pytest.mark.slow
-def test_doing_nothing_passes_nineteen_tasks_and_the_logs_know_which(tmp_path):
-    verdicts = run(tmp_path, "nothing", (Rung.RAW,))
+@pytest.mark.proof
+def test_doing_nothing_passes_nineteen_tasks_and_the_logs_know_which(idle):
+    verdicts = idle[1]
     assert passed(verdicts, Rung.RAW) == (19, 50) and passed(verdicts, Rung.RAW, unaffected=True) == (19, 38)
     assert all(v.passed == v.idle_passes for v in verdicts)
 
@@ -125,6 +168,16 @@ def test_wrong_writes_cover_every_rule():
     assert sum(not wrong.prior for wrong in found) == 25 and sum(wrong.executes for wrong in found) == 25
 
 
+def test_a_wrong_write_by_each_tool_is_refused_with_the_database_unchanged():
+    first = {wrong.call.tool: wrong for wrong in reversed(cases())}
+    assert set(first) == set(WriteTool)
+    for wrong in first.values():
+        refused, unchanged = dispatched(wrong, Rung.ENFORCEMENT)
+        assert wrong.rule in refused.rules and not refused.admitted and unchanged
+
+
+@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.parametrize("number", range(30))
 def test_a_wrong_write_executes_ungated_and_is_refused_with_the_database_unchanged(number):
     wrong = cases()[number]
@@ -135,6 +188,8 @@ def test_a_wrong_write_executes_ungated_and_is_refused_with_the_database_unchang
     assert not refused.admitted and unchanged and not refused.error
 
 
+@pytest.mark.slow
+@pytest.mark.proof
 def test_wrong_writes_from_elsewhere_are_refused_by_the_rules_that_they_name():
     for wrong, rules in samples():
         raw, _ = dispatched(wrong, Rung.RAW)
@@ -162,6 +217,7 @@ def accepted(rung):
 
 
 @pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.parametrize(("rung", "expected"), [
     (Rung.RAW, (5, 20, 20)), (Rung.NOTICE, (5, 20, 20)), (Rung.ENFORCEMENT, (25, 0, 0)),
 ])
@@ -189,6 +245,7 @@ def test_compiled_rules_are_compared_on_the_gold_and_the_wrong_writes():
 
 
 @pytest.mark.slow
+@pytest.mark.proof
 def test_agreement_tells_missed_from_wrongly_refused_calls():
     some = RuleSet("some", tuple(rule for rule in RULES.rules if rule.id != "S2"))
     whole, part = agreements([RULES, some])
@@ -204,6 +261,8 @@ def test_an_unknown_task_is_one_sentence(capsys, tmp_path):
 
 
 @pytest.mark.integration
+@pytest.mark.slow
+@pytest.mark.proof
 def test_a_killed_run_goes_on_and_its_logs_say_what_an_uninterrupted_run_says(tmp_path):
     def command(folder):
         return [sys.executable, "-m", "artifact.cli", "run", "--study", "t", "--harness", "tau2", "--model",
@@ -220,8 +279,5 @@ def test_a_killed_run_goes_on_and_its_logs_say_what_an_uninterrupted_run_says(tm
     for folder in ("killed", "whole"):
         subprocess.run(command(tmp_path / folder), check=True, capture_output=True)
 
-    def said(folder):
-        return [(log.header.item, log.header.arm.name, log.records, log.end.reason)
-                for log in iter_harness_logs([tmp_path / folder], "tau2", RECORD_TYPES)]
-
-    assert said("killed") == said("whole") and len(said("whole")) == 8
+    killed_log, whole = said(tmp_path / "killed"), said(tmp_path / "whole")
+    assert killed_log == whole and len(whole) == 8
