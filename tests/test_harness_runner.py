@@ -8,12 +8,14 @@ import pytest
 from pydantic import TypeAdapter
 
 from artifact.cli import harnesses
+from artifact.cli.main import main
 from artifact.errors import RequestError
 from artifact.harness.batch import run_harness
 from artifact.harness.pack import pack_harness
 from artifact.harness.protocol import Item
 from artifact.harness.reader import iter_harness_logs
 from artifact.harness.records import SCHEMA, HarnessCell, HarnessRecord
+from artifact.harness.verify import verify_harness_logs
 from artifact.log import iter_logs, log_files
 from artifact.log.pack import verify
 from artifact.log.records import ArmIdentity, EndReason, EndRecord
@@ -121,6 +123,17 @@ def test_a_changed_byte_is_never_read_in_silence(tmp_path):
     path.write_bytes(path.read_bytes().replace(b'"number":1', b'"number":7'))
     with pytest.raises(RequestError, match=r"line 3 of .*a\.0\.harness\.jsonl"):
         steps(tmp_path)
+    checked = verify_harness_logs([tmp_path])
+    assert checked.sealed == 1 and "line 3" in checked.findings[0] and len(checked.findings) == 1
+
+
+def test_verify_counts_the_logs_of_a_harness_packed_or_not(tmp_path, capsys):
+    run(Counting(), tmp_path / "runs")
+    (tmp_path / "data").mkdir()
+    pack_harness(tmp_path / "runs" / "s", tmp_path / "data")
+    for place in ("runs", "data"):
+        assert main(["verify", str(tmp_path / place)]) == 0
+        assert capsys.readouterr().out == "2 episodes are as they were written\n"
 
 
 def test_packed_logs_read_as_the_runs_do_and_unfinished_ones_stay_out(tmp_path):

@@ -63,9 +63,12 @@ def _score(options: argparse.Namespace) -> int:
 
 
 def _show(options: argparse.Namespace) -> int:
+    from artifact.cli import harnesses
     from artifact.cli.render import log_text
     from artifact.log import iter_logs
 
+    if not options.log.is_dir() and harnesses.holds_logs([options.log]):
+        raise RequestError(f"{options.log} is the log of a harness, which show can't draw; artifact score reads it")
     logs = (log for log in iter_logs([options.log]) if options.seed in (None, log.header.seed))
     log = next(logs, None)
     if log is None:

@@ -48,13 +48,22 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 def _verify_logs(logs: list[Path]) -> int:
+    from artifact.cli.harnesses import holds_logs
+    from artifact.harness.verify import verify_harness_logs
+    from artifact.log.probe_reader import probe_files
+    from artifact.log.reader import holds_episode_logs
     from artifact.log.verify import verify_logs
 
-    checked = verify_logs(logs)
-    for finding in checked.findings:
+    of_harnesses = [path for path in logs if holds_logs([path])]
+    others = [path for path in logs if path not in of_harnesses or (
+        path.is_dir() and (holds_episode_logs(path) or probe_files([path])))]
+    checks = [verify_harness_logs(of_harnesses), *([verify_logs(others)] if others else [])]
+    findings = [finding for checked in checks for finding in checked.findings]
+    for finding in findings:
         print(printable(finding))
-    print(f"{checked.sealed} episodes are as they were written")
-    if checked.unsealed:
-        print(f"{checked.unsealed} episodes were written by an earlier version, without checksums: they don't "
+    print(f"{sum(checked.sealed for checked in checks)} episodes are as they were written")
+    unsealed = sum(checked.unsealed for checked in checks)
+    if unsealed:
+        print(f"{unsealed} episodes were written by an earlier version, without checksums: they don't "
               "contradict themselves, but a changed word in a reply can't be seen")
-    return 1 if checked.findings else 0
+    return 1 if findings else 0
