@@ -140,7 +140,7 @@ fi
 # --- Notebooks, headless, on the released logs and the runs above: every table, figure and number --------- 1 min
 
 headline "Notebooks"
-artifact notebooks rq1 rq2 rq3
+artifact notebooks rq1 rq2 rq3 rq4
 
 
 # --- The PDF: the same bytes on every build from the same tables and figures ---------------------------- 10 seconds
