@@ -1,13 +1,13 @@
 """Table 20: the airline study, measured beside what the paper reports."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from artifact.harness.tau2.gate import Rung
 from artifact.harness.tau2.intervals import Estimate, discordant, paired_difference, pass1, share
 from artifact.harness.tau2.measures import Verdict
 from artifact.report.reported import Reported
 from artifact.report.tables import NONE_COMPLETED_TEXT, NOT_RUN_TEXT, Table
-from artifact.report.tex import Block, booktabs, escape, small
+from artifact.report.tex import Block, booktabs, escape, small, spanning
 
 SOURCE = "reported: data/reported.csv, Table 20; measured: artifact.harness.tau2.measures.judged"
 REPORTED_TABLE = "Table 20"
@@ -48,7 +48,7 @@ def airline_table(verdicts: Sequence[Verdict], reported: Sequence[Reported], nam
             records += [{"study": study, "agent": cell.model, **cell.settings, "tasks": chosen, **row} for row in rows]
             if of_set:
                 blocks.append(Block(_heading(study, cell.model, cell.settings, chosen, of_set),
-                                    tuple(_row(row) for row in rows)))
+                                    tuple(_rows(rows))))
     if not cells:
         blocks.append(Block("Measured", (("no logs", small(NOT_RUN_TEXT)),)))
     blocks += _reported_blocks(reported)
@@ -108,10 +108,18 @@ def _versus(raw: Sequence[Verdict], ran: Sequence[Verdict], rung: Rung) -> dict[
     return dict(zip(names, (found.value, found.low, found.high, found.episodes, *discordant(raw, ran)), strict=True))
 
 
+def _rows(records: Sequence[dict[str, object]]) -> Iterator[tuple[str, ...]]:
+    """A row for each rung with logs, and one that names the rungs without."""
+    yield from (_row(record) for record in records if record["n"] or record["excluded"])
+    without = [str(record["rung"]) for record in records if not record["n"] and not record["excluded"]]
+    if without:
+        yield (spanning(small(f"{', '.join(without)}: {NOT_RUN_TEXT}"), len(_HEADS)),)
+
+
 def _row(record: dict[str, object]) -> tuple[str, ...]:
     rung = str(record["rung"])
     if not record["n"]:
-        return (rung, small(NONE_COMPLETED_TEXT if record["excluded"] else NOT_RUN_TEXT))
+        return (rung, small(NONE_COMPLETED_TEXT))
     difference = "" if record["difference"] in ("", None) else (
         f"${record['difference']:+.2f}$ "
         + small(f"$[{record['difference_low']:+.2f}, {record['difference_high']:+.2f}]$"))
