@@ -38,7 +38,8 @@ class Answer(Generic[T]):
 _FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
 
 
-def _json_object(text: str) -> dict[str, Any]:
+def json_object(text: str) -> dict[str, Any]:
+    """The JSON object in a reply, fenced or not, or `Unusable` with what is wrong."""
     fenced = _FENCE.search(text)
     body = fenced[1] if fenced else text
     start, end = body.find("{"), body.rfind("}")
@@ -86,7 +87,7 @@ async def ask_json(ask: Ask, prompts: PromptSet, prompt: str, *, purpose: str, s
         reply = await ask(messages, purpose=purpose, schema=schema)
         calls.append(Call(purpose, tuple(messages), reply.text, reply.finish_reason, usage_of(reply), reply.reasoning))
         try:
-            return Answer(read(_json_object(reply.text)), None, tuple(calls))
+            return Answer(read(json_object(reply.text)), None, tuple(calls))
         except Unusable as error:
             problem = str(error)
         messages = [*messages, Message("assistant", reply.text),
