@@ -11,6 +11,7 @@ from artifact.harness.pmbench.truth import Intention, intentions
 from artifact.harness.pmbench.week import ChannelKind, StateEvent, Step, Week, minutes
 
 LURES = 3
+CLOCK = "clock"
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,7 @@ class World:
         self.intentions: dict[str, Intention] = {one.id: one for one in intentions(week)}
         self.done: set[str] = set()
         self.now = 0
+        self.read: list[str] = []  # what was read at this step
         self._handles: dict[str, str] = {}
         self._handles_of_day = -1
         self._asked: dict[str, int] = {}  # per delta channel, up to which step it was told
@@ -79,7 +81,8 @@ class World:
     def moment(self, index: int) -> Moment:
         """The step of a number, with the menu as it is now."""
         day, step = self._steps[index]
-        self.now = index
+        if index != self.now:
+            self.now, self.read = index, []
         return Moment(index, day, index == 0 or self._steps[index - 1][0] != day, step, self._menu(index, day, step))
 
     def due(self, index: int) -> tuple[str, ...]:
@@ -104,6 +107,7 @@ class World:
 
     def clock(self, index: int) -> str:
         """Time of day, and the minutes since the day's first step."""
+        self.read.append(CLOCK)
         day, step = self._steps[index]
         first = self._week.days[day].steps[0]
         return f"{step.time}, stopwatch {minutes(step.time) - minutes(first.time)} min"
@@ -113,6 +117,7 @@ class World:
         known = self._channels.get(channel)
         if known is None:
             return None
+        self.read.append(channel)
         if known.kind is ChannelKind.DELTA:
             news = [event for at in range(self._asked.get(channel, 0), index + 1)
                     for event in self._events(channel, at)]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from artifact.harness.pmbench.environment import CLOCK
 from artifact.harness.pmbench.records import RECORD_TYPES, AnswerRecord, CompileRecord, StepRecord
 from artifact.harness.pmbench.truth import Intention
 from artifact.harness.pmbench.week import CueKind
@@ -186,7 +187,7 @@ class _Scorer:
             if is_late:
                 self._late.add(name)
         counts["queries"] += len(row.queries)
-        counts["clock_queries"] += row.queries.count("clock")
+        counts["clock_queries"] += row.queries.count(CLOCK)
         counts["capped_steps"] += row.is_capped
         counts["invalid"] += row.invalid
         counts["unanswered"] += row.choice is None

@@ -17,8 +17,8 @@ from artifact.harness.pmbench.week import CueKind, minutes
 _WHEN = {"cue": CueKind.EVENT, "time": CueKind.TIME, "channel": CueKind.CHANNEL}
 _LONGEST = 200
 # Words that stand in many actions and tell none of them apart.
-_COMMON = frozenset(("a", "an", "and", "at", "for", "from", "in", "into", "of", "off", "on", "out", "that", "the", "this",
-                     "to", "up", "with", "your"))
+_COMMON = frozenset(("a", "an", "and", "at", "for", "from", "in", "into", "of", "off", "on", "out", "that", "the",
+                     "this", "to", "up", "with", "your"))
 _ENOUGH = 0.5  # share of an action's words that a menu entry must have, to be taken for it
 
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import orjson
 
-from artifact.harness.pmbench.environment import World
-from artifact.harness.pmbench.simulate import CLOCK
+from artifact.harness.pmbench.environment import CLOCK, World
 from artifact.harness.pmbench.week import CueKind, Week
 from artifact.log.records import Message
 from artifact.models.base import Reply
@@ -49,14 +48,10 @@ class ScriptedMind:
         self._triggers = {task.id: task.trigger for _, task in week.tasks()}
         for _, step in week.steps():
             self._triggers |= {update.task_id: update.trigger for update in step.updates if update.trigger is not None}
-        self._looked: list[str] = []  # what was asked at the step of `_at`
-        self._at = -1
 
     async def answer(self, purpose: str, messages: Sequence[Message], *, max_tokens: int,
                      schema: dict[str, Any] | None) -> Reply:
         """Answer by the policy."""
-        if self._at != self._world.now:
-            self._at, self._looked = self._world.now, []
         if purpose == "act":
             text = self._act()
         elif purpose == "match":
@@ -72,7 +67,7 @@ class ScriptedMind:
         return [entry.handle for entry in self._world.moment(self._world.now).menu if entry.target in tasks]
 
     def _is_seen(self, task: str) -> bool:
-        return self._place(task) in ("", *self._looked)
+        return self._place(task) in ("", *self._world.read)
 
     def _place(self, task: str) -> str:
         """Where the trigger of a task can be seen: the clock, a channel, or, empty, the scene."""
@@ -87,9 +82,8 @@ class ScriptedMind:
         if self._policy == "select-all":
             menu = self._world.moment(self._world.now).menu
             return _json({"action": "choose", "choice": "A", "tasks": [entry.handle for entry in menu[:8]]})
-        unseen = [place for task in self._due() if (place := self._place(task)) not in ("", *self._looked)]
+        unseen = [place for task in self._due() if (place := self._place(task)) not in ("", *self._world.read)]
         if self._policy == "oracle" and unseen:
-            self._looked.append(unseen[0])
             return _json({"action": "check_time"} if unseen[0] == CLOCK else
                          {"action": "query_state", "channel": unseen[0]})
         chosen = self._handles([task for task in self._due() if self._is_seen(task)])

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from artifact.arms.structured import Unusable, usage_of
 from artifact.harness.pmbench.coupling import Coupling
-from artifact.harness.pmbench.environment import Moment, World
+from artifact.harness.pmbench.environment import CLOCK, Moment, World
 from artifact.harness.pmbench.matcher import Evidence
 from artifact.harness.pmbench.record import Record
 from artifact.harness.pmbench.records import AnswerRecord, CompileRecord, StepRecord
@@ -25,7 +25,7 @@ REPLY_TOKENS, MATCH_TOKENS = 256, 128
 TRIES = 2
 """Replies that may be given where one is asked for; the last unusable one ends the step with nothing selected."""
 MOST_QUERIES = 20
-CLOCK, UNKNOWN = "clock", "unknown"
+UNKNOWN = "unknown"
 
 
 class Mind(Protocol):
