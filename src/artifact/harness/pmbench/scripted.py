@@ -48,6 +48,7 @@ class ScriptedMind:
         self._triggers = {task.id: task.trigger for _, task in week.tasks()}
         for _, step in week.steps():
             self._triggers |= {update.task_id: update.trigger for update in step.updates if update.trigger is not None}
+        self._conditions = _read_conditions(week)
 
     async def answer(self, purpose: str, messages: Sequence[Message], *, max_tokens: int,
                      schema: dict[str, Any] | None) -> Reply:
@@ -55,7 +56,7 @@ class ScriptedMind:
         if purpose == "act":
             text = self._act()
         elif purpose == "match":
-            text = _json({"handles": self._handles([task for task in self._due() if self._is_seen(task)])})
+            text = _json(self._match(schema or {}))
         else:
             text = _json({"operations": read_operations(messages[0].content)})
         return Reply(text)
@@ -65,6 +66,14 @@ class ScriptedMind:
 
     def _handles(self, tasks: Sequence[str]) -> list[str]:
         return [entry.handle for entry in self._world.moment(self._world.now).menu if entry.target in tasks]
+
+    def _match(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """The due tasks whose trigger was seen, in the shape that is asked for."""
+        seen = [task for task in self._due() if self._is_seen(task)]
+        if schema["title"] == "handles":
+            return {"handles": self._handles(seen)}
+        now = {[words for since, words in self._conditions[task] if since <= self._world.now][-1] for task in seen}
+        return {trigger: trigger in now for trigger in schema["required"]}
 
     def _is_seen(self, task: str) -> bool:
         return self._place(task) in ("", *self._world.read)
@@ -88,6 +97,20 @@ class ScriptedMind:
                          {"action": "query_state", "channel": unseen[0]})
         chosen = self._handles([task for task in self._due() if self._is_seen(task)])
         return _json({"action": "choose", "choice": "A", "tasks": chosen})
+
+
+def _read_conditions(week: Week) -> dict[str, list[tuple[int, str]]]:
+    """How the texts put each task's trigger, and from which step on."""
+    named = {task.words.lower(): task.id for _, task in week.tasks()}
+    found: dict[str, list[tuple[int, str]]] = {task: [] for task in named.values()}
+    mornings = {day.steps[0].id: day.start_instructions for day in week.days}
+    for index, (_, step) in enumerate(week.steps()):
+        text = f"Text: {mornings.get(step.id, '')}\n{step.text}"
+        for operation in read_operations(text):
+            task = named.get(operation.get("action", "").lower()) or next((one.task_id for one in step.updates), None)
+            if task is not None and "trigger" in operation:
+                found[task].append((index, operation["trigger"]))
+    return found
 
 
 def read_operations(prompt: str) -> list[dict[str, Any]]:

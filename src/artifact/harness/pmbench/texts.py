@@ -24,14 +24,14 @@ class Texts:
     compiles : str
         Whether a text is compiled whole or a line at a time.
     matches : str
-        Whether the matcher sees all pending intentions or those that the text can show.
+        Whether the matcher lists handles, or says yes or no to each trigger that the text can show.
     sha256 : str
         Hash over names and texts: their identity in a log.
     """
 
     name: str
     compiles: Literal["whole", "line"]
-    matches: Literal["pending", "visible"]
+    matches: Literal["list", "each"]
     sha256: str
     _texts: dict[str, str] = field(repr=False)
 
