@@ -76,7 +76,7 @@ class Coupling:
             return []
         self._kinds_read.add(evidence.kind)
         found = await match(self._ask, self._texts, self.record, moment, evidence)
-        self.matcher_failures += found.failed
+        self.matcher_failures += found.failures
         new = [entry for entry in moment.menu if entry.handle in found.handles and entry.handle not in self.announced]
         self.announced |= {entry.handle: entry for entry in new}
         return self._lines("due", new)

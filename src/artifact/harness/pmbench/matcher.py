@@ -1,10 +1,7 @@
 """The matcher: which handles of the menu name an intention whose trigger a text shows (Appendix I)."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
-
-import orjson
 
 from artifact.arms import load_prompts
 from artifact.arms.structured import Ask, Unusable, ask_json
@@ -30,10 +27,10 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Matched:
-    """The handles whose trigger is visible, and whether no usable answer came."""
+    """The handles whose trigger is visible, and how many questions had no usable answer."""
 
     handles: tuple[str, ...]
-    failed: bool = False
+    failures: int = 0
 
 
 async def match(ask: Ask, texts: Texts, record: Record, moment: Moment, evidence: Evidence) -> Matched:
@@ -55,56 +52,46 @@ async def match(ask: Ask, texts: Texts, record: Record, moment: Moment, evidence
     pending = record.pending(moment.day)
     waiting = {entry.handle: [one for one in record.resolve(entry, moment.day) if one in pending]
                for entry in moment.menu}
-    question = _each(texts, waiting, evidence) if texts.matches == "each" else _list(texts, waiting, pending, moment,
-                                                                                     evidence)
-    if question is None:
-        return Matched(())
-    answer = await ask_json(ask, load_prompts("paper"), question.prompt, purpose="match", schema=question.schema,
-                            read=question.read)
-    return Matched(answer.value or (), answer.value is None)
+    if texts.matches == "each":
+        return await _each(ask, texts, waiting, evidence)
+    return await _list(ask, texts, pending, moment, evidence) if pending and waiting else Matched(())
 
 
-@dataclass(frozen=True)
-class _Question:
-    """What is asked, the shape of its answer, and how the answer is read as handles."""
-
-    prompt: str
-    schema: dict[str, Any]
-    read: Callable[[dict[str, Any]], tuple[str, ...]]
-
-
-def _list(texts: Texts, waiting: dict[str, list[Intended]], pending: list[Intended], moment: Moment,
-          evidence: Evidence) -> _Question | None:
-    """All pending intentions and the whole menu; a list of handles."""
-    if not pending or not waiting:
-        return None
+async def _list(ask: Ask, texts: Texts, pending: list[Intended], moment: Moment, evidence: Evidence) -> Matched:
+    """One question with all pending intentions and the whole menu."""
+    known = [entry.handle for entry in moment.menu]
 
     def read(answer: dict[str, Any]) -> tuple[str, ...]:
         handles = answer.get("handles")
         if not isinstance(handles, list):
             raise Unusable('it has no list "handles"')
-        return tuple(handle for handle in waiting if handle in handles)
+        return tuple(handle for handle in known if handle in handles)
 
     prompt = texts.render(
         "match", text=evidence.text, menu="\n".join(f"{entry.handle}: {entry.words}" for entry in moment.menu),
         pending="\n".join(f"- {one.action}, {one.condition}" for one in pending))
-    handles = {"type": "array", "maxItems": MOST_HANDLES, "items": {"enum": sorted(waiting)}}
-    return _Question(prompt, {"title": "handles", "type": "object", "additionalProperties": False,
-                              "required": ["handles"], "properties": {"handles": handles}}, read)
+    handles = {"type": "array", "maxItems": MOST_HANDLES, "items": {"enum": known}}
+    schema = {"title": "handles", "type": "object", "additionalProperties": False, "required": ["handles"],
+              "properties": {"handles": handles}}
+    answer = await ask_json(ask, load_prompts("paper"), prompt, purpose="match", schema=schema, read=read)
+    return Matched(answer.value or (), int(answer.value is None))
 
 
-def _each(texts: Texts, waiting: dict[str, list[Intended]], evidence: Evidence) -> _Question | None:
-    """The triggers that this kind of text can show; yes or no to each."""
+async def _each(ask: Ask, texts: Texts, waiting: dict[str, list[Intended]], evidence: Evidence) -> Matched:
+    """A question for each trigger that this kind of text can show, the text before the trigger: it stays cached."""
     triggers = {handle: {one.trigger for one in ones if evidence.can_show(one)} for handle, ones in waiting.items()}
-    named = sorted({trigger for ones in triggers.values() for trigger in ones})
-    if not named:
-        return None
+    schema = {"title": "happens", "type": "object", "additionalProperties": False, "required": ["happens"],
+              "properties": {"happens": {"type": "boolean"}}}
 
-    def read(answer: dict[str, Any]) -> tuple[str, ...]:
-        if not any(isinstance(answer.get(trigger), bool) for trigger in named):
-            raise Unusable("it says neither true nor false of any trigger")
-        return tuple(handle for handle, ones in triggers.items() if any(answer.get(one) is True for one in ones))
+    def read(answer: dict[str, Any]) -> bool:
+        if not isinstance(answer.get("happens"), bool):
+            raise Unusable('"happens" is neither true nor false')
+        return bool(answer["happens"])
 
-    prompt = texts.render("match", text=evidence.text, triggers=orjson.dumps(named).decode())
-    return _Question(prompt, {"title": "happens", "type": "object", "additionalProperties": False, "required": named,
-                              "properties": {trigger: {"type": "boolean"} for trigger in named}}, read)
+    visible, failures = set(), 0
+    for trigger in sorted({trigger for ones in triggers.values() for trigger in ones}):
+        answer = await ask_json(ask, load_prompts("paper"), purpose="match", schema=schema, read=read,
+                                prompt=texts.render("match", text=evidence.text, trigger=trigger))
+        failures += answer.value is None
+        visible |= {trigger} if answer.value else set()
+    return Matched(tuple(handle for handle, ones in triggers.items() if ones & visible), failures)

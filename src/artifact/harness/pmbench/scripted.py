@@ -56,7 +56,7 @@ class ScriptedMind:
         if purpose == "act":
             text = self._act()
         elif purpose == "match":
-            text = _json(self._match(schema or {}))
+            text = _json(self._match(messages[0].content, schema or {}))
         else:
             text = _json({"operations": read_operations(messages[0].content)})
         return Reply(text)
@@ -67,13 +67,13 @@ class ScriptedMind:
     def _handles(self, tasks: Sequence[str]) -> list[str]:
         return [entry.handle for entry in self._world.moment(self._world.now).menu if entry.target in tasks]
 
-    def _match(self, schema: dict[str, Any]) -> dict[str, Any]:
+    def _match(self, question: str, schema: dict[str, Any]) -> dict[str, Any]:
         """The due tasks whose trigger was seen, in the shape that is asked for."""
         seen = [task for task in self._due() if self._is_seen(task)]
         if schema["title"] == "handles":
             return {"handles": self._handles(seen)}
         now = {[words for since, words in self._conditions[task] if since <= self._world.now][-1] for task in seen}
-        return {trigger: trigger in now for trigger in schema["required"]}
+        return {"happens": any(question.rstrip().endswith(f"Trigger: {words}\nJSON:") for words in now)}
 
     def _is_seen(self, task: str) -> bool:
         return self._place(task) in ("", *self._world.read)

@@ -24,7 +24,7 @@ class Texts:
     compiles : str
         Whether a text is compiled whole or a line at a time.
     matches : str
-        Whether the matcher lists handles, or says yes or no to each trigger that the text can show.
+        Whether the matcher lists handles, or is asked of each trigger that the text can show.
     sha256 : str
         Hash over names and texts: their identity in a log.
     """
