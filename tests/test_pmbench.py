@@ -8,7 +8,7 @@ import pytest
 
 from artifact.errors import RequestError
 from artifact.harness.batch import run_harness
-from artifact.harness.pmbench.compile import compile_text
+from artifact.harness.pmbench.compile import compile_text, what_happens
 from artifact.harness.pmbench.compiles import CompiledWeek
 from artifact.harness.pmbench.generate import generate_week
 from artifact.harness.pmbench.harness import PMBench
@@ -70,6 +70,11 @@ def test_an_agent_that_never_looks_misses_exactly_the_channel_and_time_intention
         missed = {kind: (one.missed, one.scored) for kind, one in verdict.outcomes.items()}
         assert missed["event"][0] == 0 and verdict.queries == 0 and verdict.false_positives == 0
         assert all(missed[kind] == (missed[kind][1],) * 2 for kind in ("channel", "time"))
+
+
+def test_a_small_models_matcher_is_not_shown_what_is_only_planned():
+    scene = "It rains. Ida waves at you. A note to yourself: when Rosa waves at you, sing. Two dogs bark."
+    assert what_happens(scene) == "It rains. Ida waves at you. Two dogs bark."
 
 
 @pytest.mark.parametrize("text", [

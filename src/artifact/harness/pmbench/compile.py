@@ -32,6 +32,11 @@ def can_change_the_record(text: str) -> bool:
     return _TELLING.search(text) is not None
 
 
+def what_happens(text: str) -> str:
+    """A scene without the sentences that only plan or change something."""
+    return " ".join(sentence for sentence in _SENTENCE.split(text) if not can_change_the_record(sentence))
+
+
 def _pieces(texts: Texts, source: str, text: str) -> list[str]:
     if texts.compiles == "whole":
         return [text]

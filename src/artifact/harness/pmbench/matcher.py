@@ -5,6 +5,7 @@ from typing import Any
 
 from artifact.arms import load_prompts
 from artifact.arms.structured import Ask, Unusable, ask_json
+from artifact.harness.pmbench.compile import what_happens
 from artifact.harness.pmbench.environment import Moment
 from artifact.harness.pmbench.record import Intended, Record
 from artifact.harness.pmbench.replies import MOST_HANDLES
@@ -88,10 +89,11 @@ async def _each(ask: Ask, texts: Texts, waiting: dict[str, list[Intended]], evid
             raise Unusable('"happens" is neither true nor false')
         return bool(answer["happens"])
 
+    text = what_happens(evidence.text) if evidence.kind is CueKind.EVENT else evidence.text
     visible, failures = set(), 0
     for trigger in sorted({trigger for ones in triggers.values() for trigger in ones}):
         answer = await ask_json(ask, load_prompts("paper"), purpose="match", schema=schema, read=read,
-                                prompt=texts.render("match", text=evidence.text, trigger=trigger))
+                                prompt=texts.render("match", text=text, trigger=trigger))
         failures += answer.value is None
         visible |= {trigger} if answer.value else set()
     return Matched(tuple(handle for handle, ones in triggers.items() if ones & visible), failures)

@@ -96,10 +96,13 @@ class Summary:
             return f"{self.cell.slug} {self.rung}: no completed run{excluded}"
         matcher = f"; matcher P {shown('matcher_precision', 2)} R {shown('matcher_recall', 2)}" \
             if self.values["matcher_precision"].mean is not None else ""
+        counted = ("update_violations_per_run", "update_violations_with_late_per_run")
+        differ = self.values[counted[0]].mean != self.values[counted[1]].mean
+        violations = shown(counted[0]) + (f" ({shown(counted[1])} with late ones)" if differ else "")
         return (f"{self.cell.slug} {self.rung}: Set-F1 {shown('set_f1', 2)} over {self.runs} runs, {self.weeks} weeks; "
                 f"hit {shown('hit_percent')} %, late {shown('late_percent')} %, missed {shown('miss_percent')} %; "
                 f"false alarms {shown('false_alarms_per_run')}; update violations "
-                f"{shown('update_violations_per_run')}; queries {shown('queries_per_run')}; refused "
+                f"{violations}; queries {shown('queries_per_run')}; refused "
                 f"{shown('refused_selections_per_run')}, due {shown('refused_due_selections_per_run')}; unreadable "
                 f"{shown('invalid_replies_per_run')}{matcher}{excluded}")
 

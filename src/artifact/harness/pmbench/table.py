@@ -34,7 +34,7 @@ NOTES = (
     "refused, and those of them that were due. Runs that infrastructure ended are left out and counted in the CSV, "
     "where every measure has its standard deviation.",
     "The paper's values are of its own models and of the benchmark's released week; where its text gives none, the "
-    "cell is empty.",
+    "cell is empty, or the rung left out.",
 )
 
 
@@ -106,7 +106,7 @@ def _reported_blocks(reported: Sequence[Reported]) -> list[Block]:
             shown = [escape(values.get((cell, rung, measure), "")) for _, measure, _ in _COLUMNS]
             sd = values.get((cell, rung, "set_f1_sd"))
             shown[0] += f" {small(f'({escape(sd)})')}" if sd else ""
-            rows.append((_words(rung), "", *shown))
+            rows += [(_words(rung), "", *shown)] if any(shown) else []
         agent, _, temperature = cell.partition(".pm-bench.T")
         blocks.append(Block(f"Reported, {escape(agent)}, temperature {escape(temperature)}", tuple(rows)))
     return blocks
