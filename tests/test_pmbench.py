@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+from pathlib import Path
 
 import orjson
 import pytest
@@ -63,6 +65,12 @@ def test_an_oracle_scores_set_f1_1_on_every_rung(tmp_path, prompts):
     assert {arm: verdict.set_f1 for arm, verdict in verdicts.items()} == {str(rung): 1.0 for rung in Rung}
     for verdict in verdicts.values():
         assert verdict.completed and (verdict.percent("hit"), verdict.refused, verdict.rejected) == (100.0, 0, 0)
+
+
+@pytest.mark.skipif("ARTIFACT_PM_WEEK" not in os.environ, reason="ARTIFACT_PM_WEEK names no released week's file")
+def test_an_oracle_scores_set_f1_1_on_the_released_week(tmp_path):
+    verdict = run(tmp_path, rungs=(Rung.RAW,), week_file=Path(os.environ["ARTIFACT_PM_WEEK"]))["raw"]
+    assert (verdict.set_f1, verdict.percent("hit")) == (1.0, 100.0)
 
 
 def test_an_agent_that_never_looks_misses_exactly_the_channel_and_time_intentions(tmp_path):
