@@ -37,6 +37,9 @@ live_concurrency = 1  # episodes at a time
 import pandas as pd
 
 from artifact.harness.batch import run_study_in
+from artifact.harness.pmbench import measures as pmbench
+from artifact.harness.pmbench.numbers import week_numbers
+from artifact.harness.pmbench.table import week_table
 from artifact.harness.reader import harness_sources
 from artifact.harness.tau2.compile_table import compile_table, kept_compiles
 from artifact.harness.tau2.gate import Rung
@@ -94,10 +97,14 @@ compiles.frame()
 # %% [markdown]
 # ## PM-Bench (Table 21)
 #
-# What the original reports.
+# Intentions to act on later, in generated weeks of the benchmark's size: what the rungs do with a record of them.
 
 # %%
-pd.DataFrame(row for row in reported if row.table == "Table 21")
+weeks = tuple(verdict for verdict in pmbench.judged(sources) if study in ("", verdict.study))
+numbers += week_numbers("rq4", weeks)
+table = week_table(weeks, reported)
+table.write()
+table.frame()
 
 # %%
 write_numbers(numbers, "rq4")

@@ -4,6 +4,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from artifact import paths
+from artifact.harness.pmbench import measures as pmbench
+from artifact.harness.pmbench.numbers import week_numbers
+from artifact.harness.pmbench.table import week_table
 from artifact.harness.reader import harness_sources
 from artifact.harness.tau2.compile_table import compile_table, kept_compiles
 from artifact.harness.tau2.measures import judged
@@ -43,5 +46,7 @@ def build_rq4(
     airline = tuple(verdict for verdict in judged(where) if study in (None, verdict.study))
     airline_table(airline, reported).write(tables)
     compile_table(tuple(kept_compiles(where, study))).write(tables)
-    write_numbers(airline_numbers(airline), "rq4", numbers)
-    return len(airline)
+    weeks = tuple(verdict for verdict in pmbench.judged(where) if study in (None, verdict.study))
+    week_table(weeks, reported).write(tables)
+    write_numbers([*airline_numbers(airline), *week_numbers("rq4", weeks)], "rq4", numbers)
+    return len(airline) + len(weeks)
