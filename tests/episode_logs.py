@@ -217,6 +217,15 @@ def timeless(folder: Path, *, troubles: bool = True) -> dict[str, list]:
     return logs
 
 
+def placeless(folder: Path) -> dict[str, list]:
+    """The same, without where the models were served."""
+    logs = timeless(folder)
+    for header, *_ in logs.values():
+        for model in (header["model"], header["state_model"]):
+            model.pop("endpoint", None)
+    return logs
+
+
 def _records(path: Path):
     log = read_episode(path)
     return [log.header, *log.compiles, *log.matches, *log.turns, *([log.end] if log.end else [])]

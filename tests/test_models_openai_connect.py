@@ -53,7 +53,7 @@ def test_the_identity_of_a_vllm_server_is_its_own_answer() -> None:
     identity, server = reach(owner="vllm", max_model_len=32768, pages={"/version": page(version="0.15.1")})
     assert identity == {"name": "qwen", "engine": "vllm", "engine_version": "0.15.1", "endpoint": server.url,
                         "model": "qwen", "context": 32768, "schema_support": "json_schema", "regime": "no_think"}
-    assert [asked.path for asked in server.asked] == ["/v1/models", "/version"]
+    assert [asked.path for asked in server.asked] == ["/v1/models", "/version", "/metrics", "/server_info"]
 
 
 def test_the_identity_of_a_llamacpp_server_is_its_own_answer() -> None:

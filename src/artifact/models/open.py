@@ -14,7 +14,8 @@ async def open_model(name: str, *, regime: str = "no_think", slots: int = 1,
     ----------
     name : str
         A name of the model registry; ``http(s)://HOST/v1#MODEL`` for a model on an OpenAI-compatible server
-        (``#MODEL`` may be left out where it serves only one); ``scripted:POLICY`` for a scripted one;
+        (``#MODEL`` may be left out where it serves only one; several URLs with commas between, as in
+        ``http://A/v1,http://B/v1#MODEL``, share the conversations); ``scripted:POLICY`` for a scripted one;
         ``replay:FILE`` for recorded replies.
     regime : str
         ``"no_think"`` or ``"think"``.
@@ -46,14 +47,15 @@ async def open_model(name: str, *, regime: str = "no_think", slots: int = 1,
     if colon and scheme == "replay":
         from artifact.models.replay import Replay
         return Replay(rest)
-    from artifact.models.openai_compatible import OpenAICompatible
+    from artifact.models.pinned import reach_all
+    from artifact.models.target import Target
     if colon and scheme in ("http", "https"):
         url, _, served = name.partition("#")
-        return await OpenAICompatible.connect(url, served or None, regime=parse_regime(regime),
-                                              outage_limit_s=outage_limit_s, say=say)
+        return await reach_all(Target(url, served or None, regime=parse_regime(regime)),
+                               outage_limit_s=outage_limit_s, say=say)
     entry = find_model(name)
     if entry.engine is Engine.LLAMACPP:
         from artifact.models.llamacpp import LlamaCpp
         from artifact.models.weights import checked_weights
         return LlamaCpp(entry, checked_weights(entry), regime=parse_regime(regime), slots=slots, threads=threads)
-    return await OpenAICompatible.of_entry(entry, regime=parse_regime(regime), outage_limit_s=outage_limit_s, say=say)
+    return await reach_all(Target.of_entry(entry, parse_regime(regime)), outage_limit_s=outage_limit_s, say=say)

@@ -15,6 +15,7 @@ from artifact.errors import InfrastructureError, RequestError
 from artifact.log.faults import Fault
 from artifact.log.records import Message
 from artifact.models.base import ContextOverflow, FinishReason, ModelError, ModelTimeout, Reply
+from artifact.models.checkpoint import weights_of_checkpoint
 from artifact.models.dialects import (
     UNKNOWN_DIALECT,
     ServedModel,
@@ -59,6 +60,7 @@ class OpenAICompatible:
         self._switch: Mapping[str, Any] = target.regime_body
         self._version: str | None = None
         self._context: int | None = None
+        self._settings: dict[str, Any] = {}
         self._outage = Outage(f"the server at {self._shown}", self._is_back, limit_s=outage_limit_s, say=say)
 
     @classmethod
@@ -119,6 +121,7 @@ class OpenAICompatible:
             "context": self._context,
             "schema_support": str(self._target.schema_support),
             "regime": str(self._target.regime),
+            **self._settings,
         }
 
     async def complete(self, messages: Sequence[Message], *, max_tokens: int, temperature: float = 0.0,
@@ -261,6 +264,23 @@ class OpenAICompatible:
             version, context = read_properties(properties.body, self._dialect)
             self._version = printable(version, 100) if version else None
             self._context = self._context or context
+        self._settings = await self._look_up_settings()
+
+    async def _look_up_settings(self) -> dict[str, Any]:
+        """What the server tells of weights and settings; empty where it tells nothing, so that no log changes."""
+        told: dict[str, Any] = {}
+        if self._served.root is not None and self._dialect.settings:
+            told["checkpoint"] = self._transport.quote(_checkpoint_name(self._served.root))
+            if weights := weights_of_checkpoint(told["checkpoint"]):
+                told["weights_sha256"] = weights
+        for path, read in self._dialect.settings:
+            try:
+                answer = await self._look_up(self._transport.access.url_beside(path))
+            except (ModelError, InfrastructureError):
+                continue
+            if answer.is_success:
+                told |= read(answer.body)
+        return told
 
     def _choose(self, models: Sequence[ServedModel]) -> ServedModel:
         wanted, served = self._target.model, {model.name: model for model in models}
@@ -298,4 +318,9 @@ class OpenAICompatible:
 def _changes(before: dict[str, Any], after: dict[str, Any]) -> str:
     """What a server says of itself otherwise than before; what it doesn't tell this time is no change."""
     return ", ".join(f"{key}: {before[key]} before, {after[key]} now" for key in before
-                     if after[key] not in (None, before[key]))
+                     if after.get(key) not in (None, before[key]))
+
+
+def _checkpoint_name(root: str) -> str:
+    """A checkpoint as its hub names it, or the last part of its folder: where it lies on a server concerns no log."""
+    return root.rstrip("/").rpartition("/")[2] if root.startswith(("/", ".", "~")) else root

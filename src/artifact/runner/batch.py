@@ -30,6 +30,7 @@ from artifact.models.outage import OUTAGE_LIMIT_S
 from artifact.runner.budgets import BUDGETS, Budgets
 from artifact.runner.commit import commit
 from artifact.runner.compiles import CompileCache
+from artifact.runner.context import check_context
 from artifact.runner.episode import Conversation, hold
 from artifact.runner.lock import study_lock
 from artifact.runner.loop import run_to_end
@@ -109,8 +110,9 @@ async def run_study_async(plan: StudyPlan, *, runs: Path = paths.RUNS, concurren
             model, state_model = await open_models(stack, plan, concurrency=concurrency, threads=threads,
                                                    outage_limit_s=outage_limit_s, say=progress.say)
         state_model = state_model or model
-        study = _Study(plan, folder, model, state_model, durable)
+        study = Study(plan, folder, model, state_model, durable)
         episodes = list(plan.episodes(model.name, state_model.name))
+        check_context(model.identity(), plan.cells(model.name, state_model.name), study.prompts)
         return await study.run(episodes, concurrency, progress)
 
 
@@ -141,7 +143,9 @@ def run_study(plan: StudyPlan, *, runs: Path = paths.RUNS, concurrency: int = 1,
                                               progress=progress or Progress.shown()))
 
 
-class _Study:
+class Study:
+    """Runs episodes of one study, on models that are open."""
+
     def __init__(self, plan: StudyPlan, folder: Path, model: ChatModel, state_model: ChatModel, durable: bool) -> None:
         self.plan, self.folder, self.durable = plan, folder, durable
         self.model, self.state_model = model, state_model
@@ -153,6 +157,7 @@ class _Study:
         self.tally = Tally()
 
     async def run(self, episodes: Sequence[EpisodePlan], concurrency: int, progress: Progress) -> RunSummary:
+        """Run episodes, so many at a time."""
         ended: Counter[str] = Counter()
         run_now = 0
         waiting = iter(episodes)
@@ -160,7 +165,7 @@ class _Study:
         async def worker() -> None:
             nonlocal run_now
             for episode in waiting:
-                end, fresh = await self._run_one(episode, progress)
+                end, fresh = await self.run_one(episode, progress)
                 ended[end.reason] += 1
                 run_now += fresh
                 progress.finished(episode.label, end, fresh)
@@ -175,8 +180,13 @@ class _Study:
                 await asyncio.gather(*tasks, return_exceptions=True)
         return RunSummary(self.plan.study, self.folder, dict(sorted(ended.items())), run_now, self.tally.counts)
 
-    async def _run_one(self, plan: EpisodePlan, progress: Progress) -> tuple[EndRecord, bool]:
-        path = self.folder / plan.cell.slug / plan.arm.identity.slug / f"{plan.seed}.jsonl"
+    def log_path(self, plan: EpisodePlan) -> Path:
+        """Where an episode's log lies."""
+        return self.folder / plan.cell.slug / plan.arm.identity.slug / f"{plan.seed}.jsonl"
+
+    async def run_one(self, plan: EpisodePlan, progress: Progress) -> tuple[EndRecord, bool]:
+        """Run what is missing of an episode; tells how it ended, and whether it did so now."""
+        path = self.log_path(plan)
         episode = generate(seed=plan.seed, size=plan.cell.size, density=plan.cell.density, domain=plan.cell.domain,
                            schedule=ScheduleVariant.parse(plan.cell.schedule))
         writer = EpisodeWriter(path, durable=self.durable)

@@ -1,9 +1,10 @@
-"""One runner a study: a second one is told so and stops."""
+"""One runner a study, and one worker an episode."""
 
+import asyncio
 import contextlib
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 from artifact.errors import InfrastructureError, RequestError
@@ -37,4 +38,35 @@ def study_lock(folder: Path) -> Iterator[None]:
         file.truncate(0)
         file.write(str(os.getpid()))
         file.flush()
+        yield
+
+
+_PATIENCE_S = 60.0
+
+
+@contextlib.asynccontextmanager
+async def episode_lock(log: Path) -> AsyncIterator[None]:
+    """Hold an episode's log for this process; another that has it, on its way out perhaps, is waited for.
+
+    Raises
+    ------
+    InfrastructureError
+        When another process holds it for longer than a worker takes to end.
+    """
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        file = log.open("ab")
+    except OSError as error:
+        raise InfrastructureError(f"{log.parent} can't be written ({error.strerror}); choose another folder with "
+                                  "--runs or make this one writable") from None
+    with file:
+        for tenth in range(int(_PATIENCE_S * 10) + 1):
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if tenth == int(_PATIENCE_S * 10):
+                    raise InfrastructureError(f"{log} is being written by another worker; end that one, and give the "
+                                              "same command again") from None
+            await asyncio.sleep(0.1)
         yield

@@ -1,0 +1,261 @@
+"""A study over the machines of a Ray cluster: one asyncio loop a worker, one log file an episode on shared storage.
+
+Invariant: an episode is in the hands of one worker at a time, and no two workers share a file. What a lost worker had
+in hand is given to another, which goes on at the next turn, as after any kill.
+
+The arms of a seed stay together: they share compiles, and the beginning of their prompts on the model server.
+"""
+
+import asyncio
+import contextlib
+import os
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from artifact import paths
+from artifact.errors import ArtifactError, InfrastructureError, RequestError
+from artifact.log.records import EndRecord
+from artifact.models import open_model
+from artifact.runner.batch import RunSummary, Study
+from artifact.runner.context import check_context
+from artifact.runner.lock import episode_lock, study_lock
+from artifact.runner.plan import EpisodePlan, StudyPlan
+from artifact.runner.progress import Progress
+
+
+@dataclass(frozen=True)
+class WorkerSettings:
+    """What a worker is told at its start.
+
+    Parameters
+    ----------
+    plan : StudyPlan
+        The study.
+    runs : Path
+        Folder of the runs, on storage that all machines share.
+    durable : bool
+        Flush each record to the disk before going on.
+    slots : int
+        Conversations at a time, for an engine that the worker embeds.
+    threads : int or None
+        Threads of such an engine.
+    """
+
+    plan: StudyPlan
+    runs: Path
+    durable: bool
+    slots: int
+    threads: int | None
+
+
+@dataclass(frozen=True)
+class _Names:
+    """How the models that a worker reached call themselves."""
+
+    model: str
+    state_model: str
+
+
+@dataclass(frozen=True)
+class _Refusal:
+    """An error of ours on its way back from a worker."""
+
+    message: str
+    is_request: bool
+
+    @property
+    def error(self) -> ArtifactError:
+        """The error that it was."""
+        return RequestError(self.message) if self.is_request else InfrastructureError(self.message)
+
+
+_Outcome = list[tuple[EndRecord, bool]]
+
+
+class Worker:
+    """Runs episodes in a process of its own, on its own connections to the model.
+
+    Parameters
+    ----------
+    settings : WorkerSettings
+        The study and where its logs go.
+    """
+
+    def __init__(self, settings: WorkerSettings) -> None:
+        self._settings = settings
+        self._study: Study | None = None
+
+    async def open(self) -> _Names | _Refusal:
+        """Reach the models."""
+        plan, settings = self._settings.plan, self._settings
+        try:
+            model = await open_model(plan.model, regime=plan.regime, slots=settings.slots, threads=settings.threads)
+            state_model = model if plan.state_model in (None, plan.model) else await open_model(
+                plan.state_model, regime=plan.regime, slots=settings.slots, threads=settings.threads)
+            self._study = Study(plan, settings.runs / plan.study, model, state_model, settings.durable)
+            check_context(model.identity(), plan.cells(model.name, state_model.name), self._study.prompts)
+        except ArtifactError as error:
+            return _Refusal(str(error), isinstance(error, RequestError))
+        return _Names(model.name, state_model.name)
+
+    async def run(self, episodes: Sequence[EpisodePlan]) -> _Outcome | _Refusal:
+        """Run what is missing of some episodes, one after the other."""
+        assert self._study is not None, "a worker is opened before it runs anything"
+        ends = []
+        try:
+            for episode in episodes:
+                async with episode_lock(self._study.log_path(episode)):
+                    ends.append(await self._study.run_one(episode, Progress.silent()))
+        except ArtifactError as error:
+            return _Refusal(str(error), isinstance(error, RequestError))
+        return ends
+
+
+async def run_on_cluster(plan: StudyPlan, *, runs: Path = paths.RUNS, concurrency: int = 1,
+                         workers: int | None = None, durable: bool = True, threads: int | None = None,
+                         progress: Progress | None = None) -> RunSummary:
+    """Run what is missing of a study on a Ray cluster.
+
+    Parameters
+    ----------
+    plan : StudyPlan
+        What to run.
+    runs : Path
+        Folder of the runs, on storage that all machines share.
+    concurrency : int
+        Conversations at a time of each worker.
+    workers : int or None
+        Workers in all, each on a CPU; None takes one a machine.
+    durable, threads, progress
+        As in `run_study_async`.
+
+    Returns
+    -------
+    RunSummary
+        Counts by reason of end.
+
+    Raises
+    ------
+    RequestError, InfrastructureError
+        What keeps the study from going on; everything answered until then is kept.
+    """
+    progress = progress or Progress.silent()
+    runs = await asyncio.to_thread(runs.resolve)
+    folder = runs / plan.study
+    with study_lock(folder):
+        async with _workers(WorkerSettings(plan, runs, durable, concurrency, threads), workers) as hands:
+            names = await _open(hands)
+            episodes = list(plan.episodes(names.model, names.state_model))
+            with progress.over(len(episodes)):
+                return await _Foreman(plan, folder, progress, episodes).run(hands, concurrency)
+
+
+class _Foreman:
+    """Hands episodes out, and takes back those of workers that are lost."""
+
+    def __init__(self, plan: StudyPlan, folder: Path, progress: Progress, episodes: Sequence[EpisodePlan]) -> None:
+        self._plan, self._folder, self._progress = plan, folder, progress
+        groups = [list(group) for _, group in groupby(episodes, key=lambda episode: (episode.cell, episode.seed))]
+        self._left = len(groups)
+        self._queue: asyncio.Queue[list[EpisodePlan]] = asyncio.Queue()
+        for group in groups:
+            self._queue.put_nowait(group)
+        self._all_done = asyncio.Event()
+        self._lost: set[int] = set()
+        self._ended: Counter[str] = Counter()
+        self._run_now = 0
+
+    async def run(self, hands: Sequence[Any], concurrency: int) -> RunSummary:
+        done = asyncio.create_task(self._all_done.wait())
+        feeding = {asyncio.create_task(self._feed(number, hand)) for number, hand in enumerate(hands)
+                   for _ in range(concurrency)}
+        try:
+            while feeding and not done.done():
+                finished, _ = await asyncio.wait({done, *feeding}, return_when=asyncio.FIRST_COMPLETED)
+                feeding -= finished
+                for task in finished - {done}:
+                    task.result()
+        finally:
+            for task in (done, *feeding):
+                task.cancel()
+            await asyncio.gather(done, *feeding, return_exceptions=True)
+        if not self._all_done.is_set():
+            raise InfrastructureError("every worker of the cluster was lost; nothing that was answered is: give the "
+                                      "same command again when its machines are back")
+        return RunSummary(self._plan.study, self._folder, dict(sorted(self._ended.items())), self._run_now)
+
+    async def _feed(self, number: int, hand: Any) -> None:
+        """Give a worker one group after another, until it is lost."""
+        import ray
+
+        while number not in self._lost:
+            group = await self._queue.get()
+            try:
+                ends = _sound(await hand.run.remote(group))
+            except ray.exceptions.RayActorError:
+                self._queue.put_nowait(group)
+                if number not in self._lost:
+                    self._lost.add(number)
+                    ray.kill(hand)  # one that is merely out of reach must not go on
+                    self._progress.say(f"worker {number} is lost; the others go on with its episodes")
+                return
+            for episode, (end, fresh) in zip(group, ends, strict=True):
+                self._ended[end.reason] += 1
+                self._run_now += fresh
+                self._progress.finished(episode, end, fresh)
+            self._left -= 1
+            if not self._left:
+                self._all_done.set()
+
+
+async def _open(hands: Sequence[Any]) -> _Names:
+    """Have every worker reach the models; tells what they call themselves."""
+    import ray
+
+    try:
+        names = {_sound(answer) for answer in await asyncio.gather(*(hand.open.remote() for hand in hands))}
+    except ray.exceptions.RayActorError:
+        raise InfrastructureError("a worker of the cluster ended at its start; check that this package is installed on "
+                                  "every machine, and that their memory holds the model if it is embedded") from None
+    if len(names) > 1:
+        raise RequestError(f"the workers reach different models ({', '.join(sorted(name.model for name in names))}); "
+                           "give a URL that means the same server on every machine")
+    return names.pop()
+
+
+def _sound(answer: Any) -> Any:
+    if isinstance(answer, _Refusal):
+        raise answer.error
+    return answer
+
+
+@contextlib.asynccontextmanager
+async def _workers(settings: WorkerSettings, count: int | None) -> AsyncIterator[list[Any]]:
+    """Workers spread over the cluster, killed at the end: what they wrote needs no farewell."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        import ray
+    except ImportError:
+        raise InfrastructureError("the executor ray needs the package ray, which isn't installed; install it with: "
+                                  "pip install 'artifact[ray]'") from None
+    ours = not ray.is_initialized()
+    if ours:
+        ray.init(log_to_driver=False, include_dashboard=False)
+    hands: list[Any] = []
+    try:
+        machines = sum(bool(node["Alive"]) for node in ray.nodes())
+        count = count or machines
+        if count > (cpus := int(ray.cluster_resources().get("CPU", 0))):
+            raise RequestError(f"{count} workers were asked for, and the cluster has {cpus} CPUs; ask for no more")
+        remote = ray.remote(num_cpus=1, max_restarts=0, scheduling_strategy="SPREAD")(Worker)
+        hands = [remote.options(max_concurrency=settings.slots + 1).remote(settings) for _ in range(count)]
+        yield hands
+    finally:
+        for hand in hands:
+            ray.kill(hand)
+        if ours:
+            ray.shutdown()
