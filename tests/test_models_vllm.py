@@ -1,6 +1,9 @@
 """vLLM: the command that serves a model, what a server tells of itself, and what is refused before it starts."""
 
 import asyncio
+import contextlib
+import os
+import signal
 import socket
 import subprocess
 import sys
@@ -170,6 +173,30 @@ def test_a_server_is_waited_for_and_leaves_no_process_behind(tmp_path, free_port
     while is_alive(child) and time.monotonic() < give_up:
         time.sleep(0.01)
     assert process.poll() is not None and not is_alive(child)
+
+
+def test_a_server_ends_with_the_process_that_started_it_even_if_that_is_killed(tmp_path, free_port):
+    script = f"""
+import sys, time
+sys.path[:0] = {sys.path!r}
+from pathlib import Path
+from test_models_vllm import serve_here
+with serve_here(Path({str(tmp_path)!r}), {free_port}, "runs") as process:
+    print(process.pid, flush=True)
+    time.sleep(600)
+"""
+    starter = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert starter.stdout is not None
+    server = int(starter.stdout.readline())
+    assert is_alive(server)
+    starter.kill()
+    starter.wait()
+    give_up = time.monotonic() + 10
+    while is_alive(server) and time.monotonic() < give_up:
+        time.sleep(0.01)
+    assert not is_alive(server)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(server, signal.SIGKILL)  # the child that this server, unlike vLLM, leaves
 
 
 def test_a_server_that_ends_by_itself_is_told_with_its_last_words(tmp_path, free_port):

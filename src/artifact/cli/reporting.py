@@ -1,4 +1,4 @@
-"""``report``, ``claims``, ``notebooks``: from logs to tables, figures, numbers."""
+"""``report``, ``claims``, ``scaling``, ``notebooks``: from logs to tables, figures, numbers."""
 
 import argparse
 import ast
@@ -16,6 +16,11 @@ def add_commands(commands: argparse._SubParsersAction) -> None:  # type: ignore[
     claims = commands.add_parser("claims", help="each claim of the paper: expected, measured, holds or not")
     claims.add_argument("--study", help="this study's logs only")
     claims.set_defaults(run=_claims)
+
+    scaling = commands.add_parser("scaling", help="what very many episodes need, computed from released logs")
+    scaling.add_argument("--episodes", type=int, default=1_000_000, help="default 1000000")
+    scaling.add_argument("--write", action="store_true", help="put the table into docs/scaling.md")
+    scaling.set_defaults(run=_scaling)
 
     notebooks = commands.add_parser("notebooks", help="run notebooks headless")
     notebooks.add_argument("names", nargs="*", metavar="NAME", help="e.g. rq1 rq2 (default: all)")
@@ -39,6 +44,18 @@ def _claims(options: argparse.Namespace) -> int:
     from artifact.report import claims_text, evaluate, load_claims, load_scored
 
     print(claims_text(evaluate(load_claims(), load_scored().of_study(options.study))))
+    return 0
+
+
+def _scaling(options: argparse.Namespace) -> int:
+    from artifact.report.scaling import PAGE, released_logs, scaling_text, with_table
+
+    if options.episodes < 1:
+        raise RequestError(f"--episodes {options.episodes} need nothing; ask for 1 or more")
+    text = scaling_text(options.episodes, released_logs())
+    if options.write:
+        PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8"), text), encoding="utf-8")
+    print(text, end="")
     return 0
 
 

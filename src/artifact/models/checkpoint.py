@@ -49,7 +49,7 @@ def checkpoint_of(entry: ModelEntry, python: Path, say: Callable[[str], None] = 
                           check=False, env=os.environ | {"HF_HUB_OFFLINE": "1"})
     if done.returncode:
         shutil.rmtree(partial, ignore_errors=True)
-        last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        last = (done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"])[-1]
         raise InfrastructureError(f"the weights of {entry.name} could not be made into a checkpoint: {last}")
     try:
         partial.rename(folder)

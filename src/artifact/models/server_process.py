@@ -7,6 +7,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -16,6 +17,9 @@ from pathlib import Path
 from artifact.errors import InfrastructureError
 
 _STOP_S = 30.0
+
+# Asks Linux to end the server with the process that started it, should that be killed; then becomes the server.
+_TIED = "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 15); os.execvp(sys.argv[1], sys.argv[1:])"
 _LINES_TOLD = 3
 
 
@@ -51,7 +55,8 @@ def serving(command: list[str], *, name: str, health: str, log: Path, wait_s: fl
         raise InfrastructureError(f"{log} can't be written ({error.strerror}); make room there") from None
     with output:
         # A group of its own: Ctrl-C at the terminal reaches this process alone, which then stops the server in order.
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+        tied = [sys.executable, "-c", _TIED, *command] if sys.platform == "linux" else command
+        process = subprocess.Popen(tied, stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                                    env=os.environ | dict(environment), start_new_session=True)
         try:
             _wait(process, name, health, log, wait_s)
@@ -86,9 +91,8 @@ def _is_ready(health: str) -> bool:
 
 
 def _stop(process: "subprocess.Popen[bytes]") -> None:
-    for number in (signal.SIGTERM, signal.SIGKILL):
+    for number in (signal.SIGTERM, signal.SIGKILL):  # to the group: a worker may outlive the server itself
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, number)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_STOP_S)
-    # A worker that outlives its parent is in the same group.

@@ -46,6 +46,9 @@ def prepare(say: Say = lambda line: None) -> Path:
     if python.exists() and stamp.is_file() and stamp.read_text(encoding="utf-8") == locked:
         say(f"vLLM: as locked already, in {paths.VLLM}")
         return python
+    if paths.VLLM.exists() and not stamp.is_file() and any(paths.VLLM.iterdir()):
+        raise InfrastructureError(f"{paths.VLLM} holds something that this command didn't make, and is left alone; "
+                                  "name another folder in ARTIFACT_VLLM, or delete it")
     base = _locked_python()
     paths.VLLM.parent.mkdir(parents=True, exist_ok=True)
     if shutil.disk_usage(paths.VLLM.parent).free < _MINIMUM_FREE:
@@ -53,6 +56,7 @@ def prepare(say: Say = lambda line: None) -> Path:
                                   "make room, or name another folder in ARTIFACT_VLLM")
     say(f"vLLM: installing into {paths.VLLM} (2.5 GB)")
     _run([base, "-m", "venv", "--clear", str(paths.VLLM)], "the environment could not be made")
+    stamp.touch()  # begun by this command: a half-made one is made anew
     _run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps",
           "--require-hashes", "--only-binary", ":all:", "--requirement", str(paths.VLLM_LOCK)],
          f"{paths.VLLM_LOCK.name} could not be installed (torch's CPU build comes from PyTorch's own package index; if "
