@@ -100,7 +100,7 @@ def identity_of(**how: object) -> dict[str, object]:
 
 
 def test_the_identity_of_a_server_holds_its_settings_and_the_hash_of_its_weights_and_no_folder():
-    identity = identity_of(root=f"/home/someone/weights/{SHA256}.bf16",
+    identity = identity_of(root=f"/srv/someone/weights/{SHA256}.bf16",
                            pages={"/metrics": Says(METRICS), "/server_info": Says(SERVER_INFO)})
     assert identity["weights_sha256"] == SHA256 and identity["prefix_caching"] is True and identity["seed"] == 0
     assert "someone" not in str(identity)
