@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from agent_server import agent_servers
 from artifact.arms import ArmSpec
 from artifact.errors import InfrastructureError, RequestError
 from artifact.log.reader import read_episode
-from artifact.runner import Progress, StudyPlan
+from artifact.runner import Progress, RunSummary, StudyPlan
 from artifact.runner.batch import run_study_async
 from artifact.runner.cluster import run_on_cluster
 from artifact.runner.lock import episode_lock
@@ -30,6 +31,10 @@ SEEDS = range(100, 108)
 
 def plan(model: str) -> StudyPlan:
     return StudyPlan("t", model, sizes=(5,), seeds=tuple(SEEDS), arms=tuple(ArmSpec(name) for name in ARMS))
+
+
+def on_cluster(*plans: StudyPlan, **how: Any) -> tuple[RunSummary, ...]:
+    return asyncio.run(run_on_cluster(plans, lambda model, state_model: plans, **how))
 
 
 def turns_in(folder: Path) -> int:
@@ -77,8 +82,8 @@ def test_a_node_killed_in_the_middle_costs_no_episode_and_no_turn(tmp_path, two_
 
         killer = threading.Thread(target=kill, daemon=True)
         killer.start()
-        summary = asyncio.run(run_on_cluster(plan(urls), runs=tmp_path / "killed", concurrency=4, durable=False,
-                                             progress=Progress(said.append, bar=False)))
+        [summary] = on_cluster(plan(urls), runs=tmp_path / "killed", concurrency=4, durable=False,
+                               progress=Progress(said.append, bar=False))
         killer.join(timeout=60)
         calls = Counter(call for server in servers for call in server.conversations)
     assert any("is lost; the others go on" in line for line in said), said
@@ -96,13 +101,13 @@ def test_the_command_goes_on_where_a_cluster_or_one_process_stopped(tmp_path, tw
         first = StudyPlan("t", server.url, sizes=(5,), seeds=(100, 101), arms=(ArmSpec("raw"),))
         both = StudyPlan("t", server.url, sizes=(5,), seeds=(100, 101, 102), arms=(ArmSpec("raw"),))
         assert asyncio.run(run_study_async(first, runs=tmp_path)).run_now == 2
-        summary = asyncio.run(run_on_cluster(both, runs=tmp_path, concurrency=2))
+        [summary] = on_cluster(both, runs=tmp_path, concurrency=2)
         assert (summary.run_now, summary.ended) == (1, {"completed": 3})
         with pytest.raises(RequestError, match="9 workers were asked for, and the cluster has 2 CPUs"):
-            asyncio.run(run_on_cluster(both, runs=tmp_path, workers=9))
+            on_cluster(both, runs=tmp_path, workers=9)
         unknown = StudyPlan("u", f"{server.url}#nobody", sizes=(5,), seeds=(100,))
         with pytest.raises(RequestError, match="There is no model 'nobody'"):
-            asyncio.run(run_on_cluster(unknown, runs=tmp_path))
+            on_cluster(unknown, runs=tmp_path)
 
 
 HOLDER = """

@@ -1,6 +1,7 @@
 """``run`` and ``studies``: named studies, all of them, and studies of your own."""
 
 import argparse
+import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ from artifact.cli import harnesses
 from artifact.errors import RequestError
 from artifact.generator import domain_names
 from artifact.models.outage import OUTAGE_LIMIT_S
-from artifact.runner import TRAP_PROBE, ProbePlan, RunSummary, StudyPlan, parse_seeds, run_trap_probe
+from artifact.runner import TRAP_PROBE, ProbePlan, Progress, RunSummary, StudyPlan, parse_seeds, run_trap_probe
 from artifact.runner.budgets import BUDGETS
 from artifact.runner.outlook import Outlook, PaceBook, outlook
 from artifact.runner.plan import PAPER_SEEDS
@@ -29,7 +30,8 @@ def add_commands(commands: argparse._SubParsersAction) -> None:  # type: ignore[
     run = commands.add_parser("run", help="run what is missing of a study; the same command goes on after a stop")
     run.add_argument("--study", required=True, help="a named study (`artifact studies`), all of them (all), or a name "
                                                     "of your own; the options below replace what a named study has")
-    run.add_argument("--model", required=True, help="name in data/models.toml, scripted:POLICY, or URL#MODEL")
+    run.add_argument("--model", required=True, help="name in data/models.toml, scripted:POLICY, or URL#MODEL "
+                                                      "(several URLs with commas between share the conversations)")
     run.add_argument("--state-model", help="who compiles and matches (default: the agent's own model)")
     run.add_argument("--smoke", action="store_true", help="a named study at the size of a try, as NAME_smoke")
     run.add_argument("--arms", help=f"of {', '.join(ARMS)}, with options as in enforcement:notice=same_turn,heal=true "
@@ -53,7 +55,10 @@ def add_commands(commands: argparse._SubParsersAction) -> None:  # type: ignore[
     run.add_argument("--from", dest="sources", nargs="+", type=Path, metavar="LOG", default=[],
                      help=f"logs that the study {TRAP_PROBE} asks again: files or folders, raw arm")
     run.add_argument("--samples", type=int, help=f"sampled replies a variant of {TRAP_PROBE} (default {SAMPLES})")
-    run.add_argument("--concurrency", type=int, default=1, help="conversations at a time (default 1)")
+    run.add_argument("--concurrency", type=int, default=1, help="conversations at a time, of each worker (default 1)")
+    run.add_argument("--executor", choices=["local", "ray"], default="local",
+                     help="where conversations are held: in this process, or on the Ray cluster of RAY_ADDRESS")
+    run.add_argument("--workers", type=int, help="of the executor ray (default: one a machine)")
     run.add_argument("--threads", type=int, help="threads of the embedded engine (default: the physical cores)")
     run.add_argument("--runs", type=Path, default=paths.RUNS, help="folder of the runs")
     run.add_argument("--wait-for-server", type=float, default=OUTAGE_LIMIT_S, metavar="SECONDS",
@@ -117,6 +122,11 @@ def _run(options: argparse.Namespace) -> int:
         raise RequestError(f"--threads {options.threads} computes nothing; use 1 or more")
     if not options.wait_for_server >= 0:
         raise RequestError(f"--wait-for-server {options.wait_for_server:g} is no time; use seconds, 0 for not at all")
+    if options.workers is not None and (options.executor != "ray" or options.workers < 1):
+        raise RequestError(f"--workers {options.workers} is for --executor ray; use 1 or more with it")
+    if options.executor == "ray" and (options.harness is not None or options.study == TRAP_PROBE or options.sources):
+        raise RequestError("--executor ray is for conversations of the testbed, not for "
+                           f"{options.harness or TRAP_PROBE}; leave it out")
     if options.harness is not None:
         print(_told([harnesses.run(options, options.default_of)]))
         return 0
@@ -132,9 +142,16 @@ def _run(options: argparse.Namespace) -> int:
     def choose(model: str, state_model: str) -> Sequence[StudyPlan]:
         return _announced(plans, model, state_model, options) if options.study == ALL else plans
 
-    summaries = run_several(plans, choose, runs=options.runs, concurrency=options.concurrency,
-                            durable=not options.no_fsync, threads=options.threads,
-                            outage_limit_s=options.wait_for_server)
+    if options.executor == "ray":
+        from artifact.runner.cluster import run_on_cluster
+        summaries = asyncio.run(run_on_cluster(
+            plans, choose, runs=options.runs, concurrency=options.concurrency, workers=options.workers,
+            durable=not options.no_fsync, threads=options.threads, outage_limit_s=options.wait_for_server,
+            progress=Progress.shown()))
+    else:
+        summaries = run_several(plans, choose, runs=options.runs, concurrency=options.concurrency,
+                                durable=not options.no_fsync, threads=options.threads,
+                                outage_limit_s=options.wait_for_server)
     for study in dict.fromkeys(summary.study for summary in summaries):
         print(_told([summary for summary in summaries if summary.study == study]))
     return 0

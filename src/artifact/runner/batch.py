@@ -6,6 +6,7 @@ uninterrupted run would have said.
 
 import asyncio
 import contextlib
+import copy
 import hashlib
 import time
 from collections import Counter
@@ -179,6 +180,12 @@ class Study:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
         return RunSummary(self.plan.study, self.folder, dict(sorted(ended.items())), run_now, self.tally.counts)
+
+    def counting_anew(self) -> "Study":
+        """The same study, with a count of its own of the faults that it meets."""
+        other = copy.copy(self)
+        other.tally = Tally()
+        return other
 
     def log_path(self, plan: EpisodePlan) -> Path:
         """Where an episode's log lies."""

@@ -1,4 +1,4 @@
-"""A study over the machines of a Ray cluster: one asyncio loop a worker, one log file an episode on shared storage.
+"""Studies over the machines of a Ray cluster: one asyncio loop a worker, one log file an episode on shared storage.
 
 Invariant: an episode is in the hands of one worker at a time, and no two workers share a file. What a lost worker had
 in hand is given to another, which goes on at the next turn, as after any kill.
@@ -18,13 +18,16 @@ from typing import Any
 
 from artifact import paths
 from artifact.errors import ArtifactError, InfrastructureError, RequestError
+from artifact.log.faults import Fault
 from artifact.log.records import EndRecord
-from artifact.models import open_model
-from artifact.runner.batch import RunSummary, Study
+from artifact.models import ChatModel
+from artifact.models.outage import OUTAGE_LIMIT_S, say_nothing
+from artifact.runner.batch import RunSummary, Study, open_models
 from artifact.runner.context import check_context
 from artifact.runner.lock import episode_lock, study_lock
 from artifact.runner.plan import EpisodePlan, StudyPlan
 from artifact.runner.progress import Progress
+from artifact.runner.several import Choose
 
 
 @dataclass(frozen=True)
@@ -33,8 +36,8 @@ class WorkerSettings:
 
     Parameters
     ----------
-    plan : StudyPlan
-        The study.
+    models : StudyPlan
+        A plan that names the models.
     runs : Path
         Folder of the runs, on storage that all machines share.
     durable : bool
@@ -43,13 +46,16 @@ class WorkerSettings:
         Conversations at a time, for an engine that the worker embeds.
     threads : int or None
         Threads of such an engine.
+    outage_limit_s : float
+        How long a server that goes down is waited for, in seconds.
     """
 
-    plan: StudyPlan
+    models: StudyPlan
     runs: Path
     durable: bool
     slots: int
     threads: int | None
+    outage_limit_s: float
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,12 @@ class _Refusal:
         return RequestError(self.message) if self.is_request else InfrastructureError(self.message)
 
 
-_Outcome = list[tuple[EndRecord, bool]]
+@dataclass(frozen=True)
+class _Outcome:
+    """How a worker's episodes ended, whether they did so now, and the faults that their logs tell of."""
+
+    ends: tuple[tuple[EndRecord, bool], ...]
+    faults: dict[Fault, int]
 
 
 class Worker:
@@ -82,82 +93,100 @@ class Worker:
     Parameters
     ----------
     settings : WorkerSettings
-        The study and where its logs go.
+        Which models, and where logs go.
     """
 
     def __init__(self, settings: WorkerSettings) -> None:
         self._settings = settings
-        self._study: Study | None = None
+        self._stack = contextlib.AsyncExitStack()  # closed with the process: what was written needs no farewell
+        self._models: tuple[ChatModel, ChatModel] | None = None
+        self._studies: dict[StudyPlan, Study] = {}
 
     async def open(self) -> _Names | _Refusal:
         """Reach the models."""
-        plan, settings = self._settings.plan, self._settings
+        settings = self._settings
         try:
-            model = await open_model(plan.model, regime=plan.regime, slots=settings.slots, threads=settings.threads)
-            state_model = model if plan.state_model in (None, plan.model) else await open_model(
-                plan.state_model, regime=plan.regime, slots=settings.slots, threads=settings.threads)
-            self._study = Study(plan, settings.runs / plan.study, model, state_model, settings.durable)
-            check_context(model.identity(), plan.cells(model.name, state_model.name), self._study.prompts)
+            self._models = await open_models(self._stack, settings.models, concurrency=settings.slots,
+                                             threads=settings.threads, outage_limit_s=settings.outage_limit_s,
+                                             say=say_nothing)
         except ArtifactError as error:
             return _Refusal(str(error), isinstance(error, RequestError))
+        model, state_model = self._models
         return _Names(model.name, state_model.name)
 
-    async def run(self, episodes: Sequence[EpisodePlan]) -> _Outcome | _Refusal:
-        """Run what is missing of some episodes, one after the other."""
-        assert self._study is not None, "a worker is opened before it runs anything"
+    async def run(self, plan: StudyPlan, episodes: Sequence[EpisodePlan]) -> _Outcome | _Refusal:
+        """Run what is missing of some episodes of a plan, one after the other."""
         ends = []
         try:
+            study = self._study(plan).counting_anew()
             for episode in episodes:
-                async with episode_lock(self._study.log_path(episode)):
-                    ends.append(await self._study.run_one(episode, Progress.silent()))
+                async with episode_lock(study.log_path(episode)):
+                    ends.append(await study.run_one(episode, Progress.silent()))
         except ArtifactError as error:
             return _Refusal(str(error), isinstance(error, RequestError))
-        return ends
+        return _Outcome(tuple(ends), study.tally.counts)
+
+    def _study(self, plan: StudyPlan) -> Study:
+        assert self._models is not None, "a worker is opened before it runs anything"
+        if plan not in self._studies:
+            model, state_model = self._models
+            study = Study(plan, self._settings.runs / plan.study, model, state_model, self._settings.durable)
+            check_context(model.identity(), plan.cells(model.name, state_model.name), study.prompts)
+            self._studies[plan] = study
+        return self._studies[plan]
 
 
-async def run_on_cluster(plan: StudyPlan, *, runs: Path = paths.RUNS, concurrency: int = 1,
+async def run_on_cluster(plans: Sequence[StudyPlan], choose: Choose, *, runs: Path = paths.RUNS, concurrency: int = 1,
                          workers: int | None = None, durable: bool = True, threads: int | None = None,
-                         progress: Progress | None = None) -> RunSummary:
-    """Run what is missing of a study on a Ray cluster.
+                         outage_limit_s: float = OUTAGE_LIMIT_S,
+                         progress: Progress | None = None) -> tuple[RunSummary, ...]:
+    """Run what is missing of several plans on a Ray cluster, one plan after another.
 
     Parameters
     ----------
-    plan : StudyPlan
-        What to run.
+    plans, choose
+        As for `run_several_async`.
     runs : Path
         Folder of the runs, on storage that all machines share.
     concurrency : int
         Conversations at a time of each worker.
     workers : int or None
         Workers in all, each on a CPU; None takes one a machine.
-    durable, threads, progress
-        As in `run_study_async`.
+    durable, threads, outage_limit_s, progress
+        As for `run_study_async`.
 
     Returns
     -------
-    RunSummary
-        Counts by reason of end.
+    tuple of RunSummary
+        One a plan.
 
     Raises
     ------
     RequestError, InfrastructureError
-        What keeps the study from going on; everything answered until then is kept.
+        What keeps a study from going on; everything answered until then is kept.
     """
     progress = progress or Progress.silent()
     runs = await asyncio.to_thread(runs.resolve)
-    folder = runs / plan.study
-    with study_lock(folder):
-        async with _workers(WorkerSettings(plan, runs, durable, concurrency, threads), workers) as hands:
-            names = await _open(hands)
-            episodes = list(plan.episodes(names.model, names.state_model))
-            with progress.over(len(episodes)):
-                return await _Foreman(plan, folder, progress, episodes).run(hands, concurrency)
+    summaries = []
+    async with _workers(WorkerSettings(plans[0], runs, durable, concurrency, threads, outage_limit_s),
+                        workers) as hands:
+        names = await _open(hands)
+        chosen = choose(names.model, names.state_model)
+        # Every plan's cells are checked before the first one starts.
+        episodes = [list(plan.episodes(names.model, names.state_model)) for plan in chosen]
+        lost: set[int] = set()
+        for plan, of_plan in zip(chosen, episodes, strict=True):
+            folder = runs / plan.study
+            with study_lock(folder), progress.over(len(of_plan)):
+                summaries.append(await _Foreman(plan, folder, progress, of_plan, lost).run(hands, concurrency))
+    return tuple(summaries)
 
 
 class _Foreman:
-    """Hands episodes out, and takes back those of workers that are lost."""
+    """Hands a plan's episodes out, and takes back those of workers that are lost, now or with an earlier plan."""
 
-    def __init__(self, plan: StudyPlan, folder: Path, progress: Progress, episodes: Sequence[EpisodePlan]) -> None:
+    def __init__(self, plan: StudyPlan, folder: Path, progress: Progress, episodes: Sequence[EpisodePlan],
+                 lost: set[int]) -> None:
         self._plan, self._folder, self._progress = plan, folder, progress
         groups = [list(group) for _, group in groupby(episodes, key=lambda episode: (episode.cell, episode.seed))]
         self._left = len(groups)
@@ -165,8 +194,9 @@ class _Foreman:
         for group in groups:
             self._queue.put_nowait(group)
         self._all_done = asyncio.Event()
-        self._lost: set[int] = set()
+        self._lost = lost
         self._ended: Counter[str] = Counter()
+        self._faults: Counter[Fault] = Counter()
         self._run_now = 0
 
     async def run(self, hands: Sequence[Any], concurrency: int) -> RunSummary:
@@ -186,7 +216,8 @@ class _Foreman:
         if not self._all_done.is_set():
             raise InfrastructureError("every worker of the cluster was lost; nothing that was answered is: give the "
                                       "same command again when its machines are back")
-        return RunSummary(self._plan.study, self._folder, dict(sorted(self._ended.items())), self._run_now)
+        return RunSummary(self._plan.study, self._folder, dict(sorted(self._ended.items())), self._run_now,
+                          dict(sorted(self._faults.items())))
 
     async def _feed(self, number: int, hand: Any) -> None:
         """Give a worker one group after another, until it is lost."""
@@ -195,7 +226,7 @@ class _Foreman:
         while number not in self._lost:
             group = await self._queue.get()
             try:
-                ends = _sound(await hand.run.remote(group))
+                outcome: _Outcome = _sound(await hand.run.remote(self._plan, group))
             except ray.exceptions.RayActorError:
                 self._queue.put_nowait(group)
                 if number not in self._lost:
@@ -203,10 +234,11 @@ class _Foreman:
                     ray.kill(hand)  # one that is merely out of reach must not go on
                     self._progress.say(f"worker {number} is lost; the others go on with its episodes")
                 return
-            for episode, (end, fresh) in zip(group, ends, strict=True):
+            self._faults.update(outcome.faults)
+            for episode, (end, fresh) in zip(group, outcome.ends, strict=True):
                 self._ended[end.reason] += 1
                 self._run_now += fresh
-                self._progress.finished(episode, end, fresh)
+                self._progress.finished(episode.label, end, fresh)
             self._left -= 1
             if not self._left:
                 self._all_done.set()
