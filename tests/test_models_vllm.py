@@ -20,7 +20,7 @@ from artifact.models import open_model
 from artifact.models.registry import find_model
 from artifact.models.server_process import serving
 from artifact.models.vllm_environment import vllm_python
-from artifact.models.vllm_server import VllmSettings, vllm_command, vllm_variables
+from artifact.models.vllm_server import VllmSettings, cpu_cache_gib, vllm_command, vllm_variables
 from artifact.models.vllm_settings import read_metrics, read_server_info
 from artifact.runner import StudyPlan
 from artifact.runner.batch import run_study_async
@@ -68,6 +68,13 @@ def test_the_batch_invariant_mode_is_for_gpus():
     assert vllm_variables(VllmSettings(batch_invariant=True))["VLLM_BATCH_INVARIANT"] == "1"
     with pytest.raises(RequestError, match="needs a GPU"):
         vllm_variables(VllmSettings(device="cpu", batch_invariant=True))
+
+
+def test_without_a_gpu_the_cache_takes_the_memory_that_its_conversations_need_and_no_more_than_a_laptop_has(tmp_path):
+    (tmp_path / "config.json").write_bytes(orjson.dumps({
+        "hidden_size": 896, "num_attention_heads": 14, "num_hidden_layers": 24, "num_key_value_heads": 2}))
+    gibs = [cpu_cache_gib(tmp_path, tokens) for tokens in (1, 2**30 // 12288, 2**30 // 12288 + 1, 32 * 16384)]
+    assert gibs == [1, 1, 2, 4]
 
 
 def test_only_a_server_for_this_machine_alone_tells_all_of_its_settings():

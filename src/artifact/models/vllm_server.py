@@ -5,10 +5,13 @@ counts in its usage what came from the cache.
 """
 
 import contextlib
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+import orjson
 
 from artifact import paths
 from artifact.errors import RequestError
@@ -26,7 +29,10 @@ DEFAULT_SEQUENCES = 32
 """Conversations at a time, likewise."""
 
 _CPU_BLOCK = 32
-_CPU_CACHE_GIB = 4
+_LARGEST_CPU_CACHE = 4
+"""GiB; prefixes that no longer fit are read again."""
+
+_BYTES_A_NUMBER = 2  # bfloat16
 # A large checkpoint takes minutes to load, and a first start compiles.
 _WAIT_S = {"gpu": 3600.0, "cpu": 900.0}
 
@@ -115,8 +121,16 @@ def vllm_variables(settings: VllmSettings) -> dict[str, str]:
             raise RequestError("vLLM's batch-invariant mode needs a GPU; leave --batch-invariant out")
         variables["VLLM_BATCH_INVARIANT"] = "1"
     if settings.device == "cpu":
-        variables |= {"HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": str(_CPU_CACHE_GIB)}
+        variables |= {"HF_HUB_OFFLINE": "1"}
     return variables
+
+
+def cpu_cache_gib(checkpoint: Path, tokens: int) -> int:
+    """Memory for the keys and values of so many tokens, in whole GiB and within `_LARGEST_CPU_CACHE`."""
+    told = orjson.loads((checkpoint / "config.json").read_bytes())
+    head = told.get("head_dim") or told["hidden_size"] // told["num_attention_heads"]
+    of_a_token = 2 * _BYTES_A_NUMBER * told["num_hidden_layers"] * told["num_key_value_heads"] * head
+    return min(math.ceil(tokens * of_a_token / 2**30), _LARGEST_CPU_CACHE)
 
 
 @contextlib.contextmanager
@@ -138,6 +152,9 @@ def vllm_server(entry: ModelEntry, settings: VllmSettings,
     python = vllm_python(settings.device)
     checkpoint = str(checkpoint_of(entry, python, say)) if entry.weights else (
         entry.serving.checkpoint if entry.serving else entry.name)
+    if settings.device == "cpu":
+        tokens = (settings.sequences or DEFAULT_SEQUENCES) * vllm_context(entry, settings)
+        variables["VLLM_CPU_KVCACHE_SPACE"] = str(cpu_cache_gib(Path(checkpoint), tokens))
     command = vllm_command(entry, settings, python, checkpoint)
     log = paths.SERVER_LOGS / f"vllm-{entry.name}-{settings.port}.log"
     here = "127.0.0.1" if settings.host in ("127.0.0.1", "0.0.0.0") else settings.host
