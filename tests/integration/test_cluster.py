@@ -48,6 +48,8 @@ def two_nodes():
     from ray.cluster_utils import Cluster
 
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    # Ray ends workers where the whole machine is short of memory, whoever uses it: the only loss here is the one made.
+    os.environ["RAY_memory_monitor_refresh_ms"] = "0"
     # Workers are other processes: they find the package and the tests' helpers where this one does.
     before = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join(entry for entry in sys.path if entry)
