@@ -42,17 +42,16 @@ def turns_in(folder: Path) -> int:
 
 
 @pytest.fixture
-def two_nodes():
+def two_nodes(monkeypatch):
     """A cluster of two nodes, each with a raylet and workers of its own, and this process connected to it."""
     ray = pytest.importorskip("ray", reason="ray isn't installed; install it with: pip install 'artifact[ray]'")
     from ray.cluster_utils import Cluster
 
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     # Ray ends workers where the whole machine is short of memory, whoever uses it: the only loss here is the one made.
-    os.environ["RAY_memory_monitor_refresh_ms"] = "0"
+    monkeypatch.setenv("RAY_memory_monitor_refresh_ms", "0")
     # Workers are other processes: they find the package and the tests' helpers where this one does.
-    before = os.environ.get("PYTHONPATH")
-    os.environ["PYTHONPATH"] = os.pathsep.join(entry for entry in sys.path if entry)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(entry for entry in sys.path if entry))
     memory = {"num_cpus": 1, "object_store_memory": 80 * 2**20}
     cluster = Cluster(initialize_head=True, head_node_args={**memory, "include_dashboard": False})
     second = cluster.add_node(**memory)
@@ -61,9 +60,6 @@ def two_nodes():
     yield cluster, second
     ray.shutdown()
     cluster.shutdown()
-    os.environ.pop("PYTHONPATH")
-    if before is not None:
-        os.environ["PYTHONPATH"] = before
 
 
 def test_a_node_killed_in_the_middle_costs_no_episode_and_no_turn(tmp_path, two_nodes):
