@@ -5,12 +5,10 @@ answered.
 """
 
 import asyncio
-import tempfile
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from artifact import paths
 from artifact.arms import ArmSpec
 from artifact.runner import StudyPlan, run_study_async
 from bench import floor, inspect_peer, peers
@@ -20,9 +18,10 @@ from bench.script import TURNS, Script
 
 @dataclass(frozen=True)
 class Load:
-    """So many conversations of 44 turns at a server, so many of them at a time."""
+    """So many conversations of 44 turns at a server, so many of them at a time; logs, if any, go into a folder."""
 
     url: str
+    folder: Path
     script: Script
     episodes: int
     concurrency: int
@@ -62,7 +61,7 @@ def _spread(peer: peers.Peer) -> Callable[[Load], Awaitable[int]]:
 
 
 async def _inspect(load: Load) -> int:
-    return await inspect_peer.evaluate(load.url, load.script, load.episodes, load.concurrency)
+    return await inspect_peer.evaluate(load.url, load.script, load.folder, load.episodes, load.concurrency)
 
 
 async def _floor(load: Load) -> int:
@@ -72,14 +71,9 @@ async def _floor(load: Load) -> int:
 def _runner(arm: str) -> Callable[[Load], Awaitable[int]]:
     """A study of one arm: generation, arm, log, fsync; the state model of a gate arm is canned."""
     async def run(load: Load) -> int:
-        # Beside the runs of this checkout, so that the log is flushed to the same disk as theirs.
-        build = paths.ROOT / "build"
-        build.mkdir(exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=build, prefix="bench-") as folder:
-            plan = StudyPlan("bench", load.url, arms=(ArmSpec(arm),), seeds=tuple(range(100, 100 + load.episodes)))
-            summary = await run_study_async(plan, runs=Path(folder), concurrency=load.concurrency,
-                                            state_model=Canned())
-            return summary.ended.get("completed", 0) * TURNS
+        plan = StudyPlan("bench", load.url, arms=(ArmSpec(arm),), seeds=tuple(range(100, 100 + load.episodes)))
+        summary = await run_study_async(plan, runs=load.folder, concurrency=load.concurrency, state_model=Canned())
+        return summary.ended.get("completed", 0) * TURNS
     return run
 
 

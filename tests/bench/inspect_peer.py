@@ -1,12 +1,12 @@
 """inspect_ai as it is used: a task whose solver asks for the next turn, samples side by side, a log written."""
 
 import os
-import tempfile
+from pathlib import Path
 
 from bench.script import MAX_TOKENS, Script
 
 
-async def evaluate(url: str, script: Script, episodes: int, concurrency: int) -> int:
+async def evaluate(url: str, script: Script, logs: Path, episodes: int, concurrency: int) -> int:
     """Run so many samples, so many at a time, and return the turns answered."""
     os.environ |= {"INSPECT_DISPLAY": "none"}
     from inspect_ai import Task, eval_async
@@ -31,6 +31,5 @@ async def evaluate(url: str, script: Script, episodes: int, concurrency: int) ->
     config = GenerateConfig(max_connections=concurrency, max_tokens=MAX_TOKENS, temperature=0.0)
     model = get_model("openai-api/bench/mock", base_url=url, api_key="none", config=config)
     task = Task(dataset=[Sample(input="start", id=number + 1) for number in range(episodes)], solver=converse())
-    with tempfile.TemporaryDirectory() as logs:
-        await eval_async(task, model=model, log_dir=logs, max_samples=concurrency, log_level="error")
+    await eval_async(task, model=model, log_dir=str(logs), max_samples=concurrency, log_level="error")
     return turns

@@ -1,4 +1,4 @@
-"""One client under one load, in a process of its own: `python -m bench.measure CLIENT URL EPISODES CONCURRENCY`.
+"""One client under one load, in a process of its own: `python -m bench.measure CLIENT URL FOLDER EPISODES CONCURRENCY`.
 
 Prints one JSON object, or exits with `ABSENT` and the name of what isn't installed.
 """
@@ -11,13 +11,13 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from artifact import paths
-
 
 ABSENT = 77
 
@@ -60,8 +60,11 @@ def mock_server(latency_s: float) -> Iterator[str]:
 
 def measure(client: str, episodes: int, concurrency: int, latency_s: float = 0.0) -> Measurement | str:
     """Measure a client in a process of its own, or tell what isn't installed."""
-    with mock_server(latency_s) as url:
-        command = [sys.executable, "-m", "bench.measure", client, url, str(episodes), str(concurrency)]
+    # Beside the runs of this checkout, so that a log is flushed to the same disk as theirs.
+    build = paths.ROOT / "build"
+    build.mkdir(exist_ok=True)
+    with mock_server(latency_s) as url, tempfile.TemporaryDirectory(dir=build, prefix="bench-") as folder:
+        command = [sys.executable, "-m", "bench.measure", client, url, folder, str(episodes), str(concurrency)]
         done = subprocess.run(command, env=_ENVIRONMENT, stdout=subprocess.PIPE, text=True, check=False)
     said = done.stdout.strip().splitlines()[-1] if done.stdout.strip() else ""
     if done.returncode == ABSENT:
@@ -74,17 +77,18 @@ def _main() -> int:
     from bench.clients import CLIENTS, Load
     from bench.script import Script
 
-    name, url, episodes, concurrency = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+    name, url, folder = sys.argv[1], sys.argv[2], Path(sys.argv[3])
+    episodes, concurrency = int(sys.argv[4]), int(sys.argv[5])
     client, script = CLIENTS[name], Script()
     try:
         if client.uvloop:
             import uvloop
             asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
         # What is measured is a run that goes on for hours: imports and first connections are not part of it.
-        asyncio.run(client.run(Load(url, script, 1, 1)))
+        asyncio.run(client.run(Load(url, folder / "first", script, 1, 1)))
         gc.collect()
         before, started = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
-        turns = asyncio.run(client.run(Load(url, script, episodes, concurrency)))
+        turns = asyncio.run(client.run(Load(url, folder / "measured", script, episodes, concurrency)))
     except ImportError as error:
         print(error.name or error)
         return ABSENT

@@ -8,13 +8,14 @@ import errno
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
 import orjson
 from pydantic import TypeAdapter
 
 from artifact.errors import InfrastructureError, RequestError
 from artifact.log.faults import Fault
+from artifact.log.flush import Flusher
 from artifact.log.records import RECORD_TYPES, EndReason, EndRecord, Record
 from artifact.log.seal import Seal
 
@@ -55,6 +56,9 @@ class LogWriter(Generic[R]):
         Flush every record to the disk (fsync) before it counts as written.
     circumstances : tuple of str
         What of the first record may differ between two runs of the same episode.
+    flusher : Flusher or None
+        Who flushes beside the loop: `write` then returns at once, and a record counts as written when `flushed` has
+        been waited for.
 
     Raises
     ------
@@ -65,9 +69,11 @@ class LogWriter(Generic[R]):
     """
 
     def __init__(self, path: Path, types: Mapping[str, TypeAdapter[Any]], *, durable: bool = True,
-                 circumstances: tuple[str, ...] = _CIRCUMSTANCES) -> None:
+                 circumstances: tuple[str, ...] = _CIRCUMSTANCES, flusher: Flusher | None = None) -> None:
         self.path = path
         self._types, self._durable, self._circumstances = types, durable, circumstances
+        self._flusher = flusher if durable else None
+        self._flushed: tuple[int, Seal] | None = None  # size and seal at the last flush, when more was written since
         self._cursor = 0
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -131,13 +137,36 @@ class LogWriter(Generic[R]):
             written = self._file.write(line)
             if written != len(line):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            if self._durable:
+            if self._durable and self._flusher is None:
                 os.fsync(self._file.fileno())
         except OSError as error:
-            self._file.truncate(before)
-            raise InfrastructureError(f"{self.path} can't be written ({error.strerror}); nothing before is lost: make "
-                                      "room and give the same command again") from None
+            self._give_up(error, before)
+        if self._flusher is not None and self._flushed is None:
+            self._flushed = before, self._seal
         self._seal = seal
+
+    async def flushed(self) -> None:
+        """Wait until the disk holds everything that was written.
+
+        Raises
+        ------
+        InfrastructureError
+            When the disk refuses.
+        """
+        if self._flusher is None or self._flushed is None:
+            return
+        (before, seal), self._flushed = self._flushed, None
+        try:
+            await self._flusher.flush(self._file.fileno())
+        except OSError as error:
+            self._seal = seal
+            self._give_up(error, before)
+
+    def _give_up(self, error: OSError, size: int) -> NoReturn:
+        """Leave nothing in the file that isn't whole and on the disk."""
+        self._file.truncate(size)
+        raise InfrastructureError(f"{self.path} can't be written ({error.strerror}); nothing before is lost: make "
+                                  "room and give the same command again") from None
 
     def _compare(self, recorded: R, record: R) -> None:
         if recorded == record:
@@ -159,8 +188,8 @@ class LogWriter(Generic[R]):
 class EpisodeWriter(LogWriter[Record]):
     """Writer of one episode log; see `LogWriter`."""
 
-    def __init__(self, path: Path, *, durable: bool = True) -> None:
-        super().__init__(path, RECORD_TYPES, durable=durable)
+    def __init__(self, path: Path, *, durable: bool = True, flusher: Flusher | None = None) -> None:
+        super().__init__(path, RECORD_TYPES, durable=durable, flusher=flusher)
 
 
 def _differences(old: Any, new: Any, where: str = "") -> list[tuple[str, str]]:

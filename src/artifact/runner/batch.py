@@ -22,6 +22,7 @@ from artifact import paths
 from artifact.arms import PromptSet, load_prompts, make_arm
 from artifact.generator import generate
 from artifact.log.faults import Fault
+from artifact.log.flush import Flusher
 from artifact.log.records import SCHEMA, CompileRecord, EndRecord, EpisodeRecord, Message, Record, TurnRecord
 from artifact.log.tally import Tally
 from artifact.log.writer import EpisodeWriter
@@ -111,7 +112,8 @@ async def run_study_async(plan: StudyPlan, *, runs: Path = paths.RUNS, concurren
             model, state_model = await open_models(stack, plan, concurrency=concurrency, threads=threads,
                                                    outage_limit_s=outage_limit_s, say=progress.say)
         state_model = state_model or model
-        study = Study(plan, folder, model, state_model, durable)
+        flusher = stack.enter_context(Flusher()) if durable else None
+        study = Study(plan, folder, model, state_model, flusher)
         episodes = list(plan.episodes(model.name, state_model.name))
         check_context(model.identity(), plan.cells(model.name, state_model.name), study.prompts)
         return await study.run(episodes, concurrency, progress)
@@ -147,8 +149,9 @@ def run_study(plan: StudyPlan, *, runs: Path = paths.RUNS, concurrency: int = 1,
 class Study:
     """Runs episodes of one study, on models that are open."""
 
-    def __init__(self, plan: StudyPlan, folder: Path, model: ChatModel, state_model: ChatModel, durable: bool) -> None:
-        self.plan, self.folder, self.durable = plan, folder, durable
+    def __init__(self, plan: StudyPlan, folder: Path, model: ChatModel, state_model: ChatModel,
+                 flusher: Flusher | None) -> None:
+        self.plan, self.folder, self.flusher = plan, folder, flusher
         self.model, self.state_model = model, state_model
         self.prompts: PromptSet = load_prompts(plan.prompts)
         self.budgets: Budgets = BUDGETS[plan.regime]
@@ -196,7 +199,7 @@ class Study:
         path = self.log_path(plan)
         episode = generate(seed=plan.seed, size=plan.cell.size, density=plan.cell.density, domain=plan.cell.domain,
                            schedule=ScheduleVariant.parse(plan.cell.schedule))
-        writer = EpisodeWriter(path, durable=self.durable)
+        writer = EpisodeWriter(path, durable=self.flusher is not None, flusher=self.flusher)
         try:
             given_up = writer.take_up() if writer.recorded else ()
             recorded = writer.recorded
@@ -213,6 +216,7 @@ class Study:
             seconds = time.monotonic() - started + sum(turn.usage.latency_s for turn in answered)
             end = replace(end, seconds=round(seconds, 3), faults=(*given_up, *end.faults))
             self._write(writer, end)
+            await writer.flushed()
             return end, True
         finally:
             writer.close()
@@ -257,7 +261,8 @@ class Study:
         return Conversation(
             episode=episode, brief=brief, prompts=prompts, arm=arm, source=source, agent=answer,
             budgets=self.budgets, thinking=plan.cell.regime == "think",
-            recorded={r.turn: r for r in writer.recorded if isinstance(r, TurnRecord)}, write=write)
+            recorded={r.turn: r for r in writer.recorded if isinstance(r, TurnRecord)}, write=write,
+            flushed=writer.flushed)
 
     def _compile_key(self, plan: EpisodePlan, stage: str) -> str:
         """Compiles are shared per (model, prompt set, seed, S, density, domain, brief)."""
