@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import os
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,32 +20,33 @@ from artifact.models.base import Reply
 from artifact.models.scripted import scripted_model
 from artifact.runner import StudyPlan, run_study_async
 
-FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+TOGETHER = 8
+PATIENCE_S = 60
 
 
 class Disk:
-    """Stands between the flusher and the real disk: notes each flush, and refuses when told to."""
+    """Stands between the flusher and the real disk: notes what each file held when it was flushed, and may refuse."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, whole: bool) -> None:
-        self.flushed: list[int] = []
-        self.synced = 0
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.sizes: list[int] = []
         self.refuses = False
-        self._fsync, self._sync = os.fsync, flush._sync_file_system
-        monkeypatch.setattr(os, "fsync", self._one)
-        monkeypatch.setattr(flush, "_sync_file_system", self._all if whole else None)
+        self.gate: threading.Barrier | None = None
+        self._flush = flush._flush
+        monkeypatch.setattr(flush, "_flush", self)
 
-    def _one(self, descriptor: int) -> None:
-        self.flushed.append(descriptor)
+    def __call__(self, descriptor: int) -> None:
+        size = os.fstat(descriptor).st_size
+        if self.gate is not None:
+            self.gate.wait(PATIENCE_S)
         if self.refuses:
-            raise FULL
-        self._fsync(descriptor)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self._flush(descriptor)
+        self.sizes.append(size)
 
-    def _all(self, descriptor: int) -> None:
-        self.synced += 1
-        if self.refuses:
-            raise FULL
-        if self._sync is not None:
-            self._sync(descriptor)
+
+@pytest.fixture()
+def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
+    return Disk(monkeypatch)
 
 
 def writers(folder: Path, flusher: Flusher, number: int) -> list[EpisodeWriter]:
@@ -55,60 +57,50 @@ def record(turns: int = 0) -> EndRecord:
     return EndRecord(EndReason.COMPLETED, turns)
 
 
-@pytest.mark.parametrize("whole", [True, False])
-def test_whoever_waited_for_a_flush_had_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: bool) -> None:
-    disk = Disk(monkeypatch, whole=whole)
-
-    async def talk(writer: EpisodeWriter) -> None:
+def test_whoever_waited_for_a_flush_had_it(tmp_path: Path, disk: Disk) -> None:
+    async def talk(writer: EpisodeWriter, digits: int) -> None:
         for turn in range(5):
-            writer.write(record(turn))
-            before = disk.synced + len(disk.flushed)
+            writer.write(record(10 ** digits + turn))  # sizes that no other log has
             await writer.flushed()
-            assert disk.synced + len(disk.flushed) > before
+            assert writer.path.stat().st_size in disk.sizes
 
     async def run() -> None:
-        with Flusher(tmp_path) as flusher:
-            await asyncio.gather(*map(talk, writers(tmp_path, flusher, 8)))
+        with Flusher() as flusher:
+            await asyncio.gather(*map(talk, writers(tmp_path, flusher, 8), range(8)))
     asyncio.run(run())
     assert [path.read_bytes().count(b"\n") for path in sorted(tmp_path.iterdir())] == [5] * 8
 
 
-def test_what_falls_due_in_one_tick_is_flushed_by_one_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    disk = Disk(monkeypatch, whole=True)
+def test_what_falls_due_in_one_tick_is_flushed_at_the_same_time(tmp_path: Path, disk: Disk) -> None:
+    disk.gate = threading.Barrier(TOGETHER)  # nobody gets through before so many are there
 
     async def run() -> None:
-        with Flusher(tmp_path) as flusher:
-            due = writers(tmp_path, flusher, 32)
+        with Flusher() as flusher:
+            due = writers(tmp_path, flusher, 4 * TOGETHER)
             for writer in due:
                 writer.write(record())
             await asyncio.gather(*(writer.flushed() for writer in due))
     asyncio.run(run())
-    assert (disk.synced, disk.flushed) == (1, [])
+    assert len(disk.sizes) == 4 * TOGETHER
 
 
-def test_a_single_log_is_flushed_by_itself_and_only_when_there_is_something_to_flush(
-        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    disk = Disk(monkeypatch, whole=True)
-
+def test_two_records_of_one_log_take_one_flush_and_none_takes_none(tmp_path: Path, disk: Disk) -> None:
     async def run() -> None:
-        with Flusher(tmp_path) as flusher:
+        with Flusher() as flusher:
             (writer,) = writers(tmp_path, flusher, 1)
             writer.write(record(1))
             writer.write(record(2))
             await writer.flushed()
             await writer.flushed()
     asyncio.run(run())
-    assert (disk.synced, len(disk.flushed)) == (0, 1)
+    assert disk.sizes == [(tmp_path / "0.jsonl").stat().st_size]
 
 
-@pytest.mark.parametrize("whole", [True, False])
-def test_a_disk_that_refuses_says_so_and_leaves_what_was_acknowledged(
-        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: bool) -> None:
-    disk = Disk(monkeypatch, whole=whole)
-
+@pytest.mark.parametrize("number", [1, 3])
+def test_a_disk_that_refuses_says_so_and_leaves_what_was_acknowledged(tmp_path: Path, disk: Disk, number: int) -> None:
     async def run() -> None:
-        with Flusher(tmp_path) as flusher:
-            due = writers(tmp_path, flusher, 2)
+        with Flusher() as flusher:
+            due = writers(tmp_path, flusher, number)
             for writer in due:
                 writer.write(record(1))
             await asyncio.gather(*(writer.flushed() for writer in due))
@@ -117,18 +109,18 @@ def test_a_disk_that_refuses_says_so_and_leaves_what_was_acknowledged(
                 writer.write(record(2))
                 writer.write(record(3))
             refusals = await asyncio.gather(*(writer.flushed() for writer in due), return_exceptions=True)
-            assert all(isinstance(refusal, InfrastructureError) for refusal in refusals)
+            assert [type(refusal) for refusal in refusals] == [InfrastructureError] * number
             assert all("make room" in str(refusal) for refusal in refusals)
+            disk.refuses = False
+            for writer in due:
+                writer.write(record(4))
+                await writer.flushed()
     asyncio.run(run())
     for path in tmp_path.iterdir():
-        (line,) = path.read_bytes().splitlines()
-        assert b'"turns":1' in line
+        assert [end.turns for end in EpisodeWriter(path).recorded if isinstance(end, EndRecord)] == [1, 4]
 
 
-def test_a_conversation_that_is_cancelled_leaves_the_others_their_flush(
-        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    Disk(monkeypatch, whole=True)
-
+def test_a_conversation_that_is_cancelled_leaves_the_others_their_flush(tmp_path: Path, disk: Disk) -> None:
     async def wait(writer: EpisodeWriter) -> None:
         writer.write(record())
         try:
@@ -137,7 +129,7 @@ def test_a_conversation_that_is_cancelled_leaves_the_others_their_flush(
             writer.close()
 
     async def run() -> None:
-        with Flusher(tmp_path) as flusher:
+        with Flusher() as flusher:
             gone, *others = [asyncio.create_task(wait(writer)) for writer in writers(tmp_path, flusher, 4)]
             await asyncio.sleep(0)
             gone.cancel()
@@ -157,18 +149,16 @@ class Watching:
         return self.inner.identity()
 
     async def complete(self, messages: Sequence[Message], **options: Any) -> Reply:
-        self.seen.append(len(self.disk.flushed))
+        self.seen.append(len(self.disk.sizes))
         return await self.inner.complete(messages, **options)
 
     async def close(self) -> None:
         pass
 
 
-def test_no_call_is_sent_before_the_turn_before_it_is_on_the_disk(
-        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    disk = Disk(monkeypatch, whole=True)
+def test_no_call_is_sent_before_the_turn_before_it_is_on_the_disk(tmp_path: Path, disk: Disk) -> None:
     model = Watching(disk)
     plan = StudyPlan("t", model.name, sizes=(5,), seeds=(100,), arms=(ArmSpec("raw"),))
     asyncio.run(run_study_async(plan, runs=tmp_path, model=model))
     assert model.seen == list(range(44))
-    assert len(disk.flushed) == 45, "the end is flushed as well"
+    assert len(disk.sizes) == 45, "the end is flushed as well"
