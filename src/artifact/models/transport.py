@@ -6,6 +6,7 @@ Invariant: whatever happens on the way ends as an answer or as one of our errors
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -94,10 +95,9 @@ class Transport:
     async def _exchange(self, method: str, url: str, body: bytes | None, timeout_s: float) -> Answer:
         if self._session.closed:
             raise ModelError(f"The connection to {self.who} was closed; open the model again.")
-        headers = None if body is None else {"Content-Type": "application/json"}
-        timeout = aiohttp.ClientTimeout(total=timeout_s, sock_connect=_CONNECT_S)
+        payload = None if body is None else aiohttp.BytesPayload(body, content_type="application/json")
         try:
-            async with self._session.request(method, url, data=body, headers=headers, timeout=timeout,
+            async with self._session.request(method, url, data=payload, timeout=_timeout(timeout_s),
                                              allow_redirects=False) as response:
                 return Answer(response.status, response.headers, await self._read(response))
         except (aiohttp.ClientConnectorError, aiohttp.ServerTimeoutError) as error:
@@ -157,6 +157,11 @@ class Transport:
             return ""
         host = parts.netloc.rpartition("@")[2]
         return f" to {printable(f'{parts.scheme}://{host}')}" if parts.scheme and host else ""
+
+
+@cache
+def _timeout(total_s: float) -> aiohttp.ClientTimeout:
+    return aiohttp.ClientTimeout(total=total_s, sock_connect=_CONNECT_S)
 
 
 def _fault(status: int) -> Fault:
