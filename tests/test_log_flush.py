@@ -1,4 +1,4 @@
-"""Flushing: who waits has it on the disk, all that falls due together goes together, and a disk that refuses says so."""
+"""Flushing: who waits has it on the disk, what falls due together goes together, and a disk that refuses says so."""
 
 import asyncio
 import errno
@@ -44,7 +44,7 @@ class Disk:
         self.sizes.append(size)
 
 
-@pytest.fixture()
+@pytest.fixture
 def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
     return Disk(monkeypatch)
 
@@ -150,15 +150,30 @@ class Watching:
 
     async def complete(self, messages: Sequence[Message], **options: Any) -> Reply:
         self.seen.append(len(self.disk.sizes))
+        if len(self.seen) > 1 and self.disk.gate is not None:  # the disk waits for this call, so it can't wait for it
+            await asyncio.to_thread(self.disk.gate.wait, PATIENCE_S)
         return await self.inner.complete(messages, **options)
 
     async def close(self) -> None:
         pass
 
 
-def test_no_call_is_sent_before_the_turn_before_it_is_on_the_disk(tmp_path: Path, disk: Disk) -> None:
-    model = Watching(disk)
+def run_raw(model: Watching, folder: Path) -> None:
     plan = StudyPlan("t", model.name, sizes=(5,), seeds=(100,), arms=(ArmSpec("raw"),))
-    asyncio.run(run_study_async(plan, runs=tmp_path, model=model))
-    assert model.seen == list(range(44))
-    assert len(disk.sizes) == 45, "the end is flushed as well"
+    asyncio.run(run_study_async(plan, runs=folder, model=model))
+
+
+def test_no_call_is_sent_before_all_turns_but_the_last_are_on_the_disk(tmp_path: Path, disk: Disk) -> None:
+    model = Watching(disk)
+    run_raw(model, tmp_path)
+    assert len(model.seen) == 44
+    assert all(flushed >= call - 1 for call, flushed in enumerate(model.seen))
+    (log,) = tmp_path.glob("t/**/100.jsonl")
+    assert disk.sizes[-1] == log.stat().st_size, "the end is flushed as well"
+
+
+def test_a_call_does_not_wait_for_the_turn_before_it_to_be_on_the_disk(tmp_path: Path, disk: Disk) -> None:
+    model = Watching(disk)
+    disk.gate = threading.Barrier(2, action=lambda: setattr(disk, "gate", None))
+    run_raw(model, tmp_path)
+    assert model.seen[:2] == [0, 0]

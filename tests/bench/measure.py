@@ -50,7 +50,8 @@ class Measurement:
 def mock_server(latency_s: float) -> Iterator[str]:
     """A mock server for as long as the block lasts; gives its URL."""
     command = [sys.executable, "-m", "bench.mock_server", str(latency_s)]
-    with subprocess.Popen(command, env=_ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, env=_ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          text=True) as process:
         assert process.stdout is not None and process.stdin is not None
         try:
             yield f"http://127.0.0.1:{int(process.stdout.readline())}/v1"

@@ -39,20 +39,14 @@ class Flusher:
         self._batches.put(None)
         self._thread.join()
 
-    async def flush(self, descriptor: int) -> None:
-        """Flush an open file.
-
-        Raises
-        ------
-        OSError
-            The disk refuses.
-        """
+    def flush(self, descriptor: int) -> asyncio.Future[None]:
+        """Have an open file flushed; who awaits what is returned has it on the disk, or the OSError of a refusal."""
         flushed: asyncio.Future[None] = self._loop.create_future()
         self._due.append((descriptor, flushed))
         if not self._is_busy:
             self._is_busy = True
             self._loop.call_soon(self._hand_over)  # with whatever else falls due in this tick
-        await flushed
+        return flushed
 
     def _hand_over(self) -> None:
         batch, self._due = self._due, []

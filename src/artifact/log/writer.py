@@ -1,14 +1,17 @@
 """Writing a log so that nothing is lost (DESIGN §5.3).
 
 Invariant: after kill -9 at any instant the file holds every record that was acknowledged, and at most one torn
-line after them, which the next opening cuts off.
+line after them, which the next opening cuts off. After a power failure it holds every record that the disk had when
+`flushed` came back, or `write` where there is no flusher.
 """
 
+import asyncio
 import errno
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, NoReturn, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import orjson
 from pydantic import TypeAdapter
@@ -40,6 +43,14 @@ class Line(Protocol):
 R = TypeVar("R", bound=Line)
 
 
+@dataclass(frozen=True)
+class _State:
+    """How far a log has come: its size in bytes, and the checksum over them, which nobody takes further."""
+
+    size: int
+    seal: Seal
+
+
 class LogWriter(Generic[R]):
     """Append-only writer of one log, whose first record is its identity.
 
@@ -57,8 +68,7 @@ class LogWriter(Generic[R]):
     circumstances : tuple of str
         What of the first record may differ between two runs of the same episode.
     flusher : Flusher or None
-        Who flushes beside the loop: `write` then returns at once, and a record counts as written when `flushed` has
-        been waited for.
+        Who flushes beside the loop: `write` then returns at once, and the disk has a record when `flushed` says so.
 
     Raises
     ------
@@ -73,7 +83,7 @@ class LogWriter(Generic[R]):
         self.path = path
         self._types, self._durable, self._circumstances = types, durable, circumstances
         self._flusher = flusher if durable else None
-        self._flushed: tuple[int, Seal] | None = None  # size and seal at the last flush, when more was written since
+        self._flushing: tuple[asyncio.Future[None], _State] | None = None
         self._cursor = 0
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -82,6 +92,7 @@ class LogWriter(Generic[R]):
             raise InfrastructureError(f"{path.parent} can't be written ({error.strerror}); choose another folder "
                                       "with --runs or make this one writable") from None
         self.recorded: tuple[R, ...] = tuple(self._recover())
+        self._on_disk = self._state
 
     def _recover(self) -> list[R]:
         self._file.seek(0)
@@ -89,18 +100,19 @@ class LogWriter(Generic[R]):
         whole = content.rfind(b"\n") + 1
         if whole < len(content):  # a torn last line: what was being written when the run was killed
             self._file.truncate(whole)
-        self._start_of_last = content.rfind(b"\n", 0, max(0, whole - 1)) + 1
-        self._seal = self._seal_before_last = Seal()
+        seal = seal_before_last = Seal()
         records = []
         for number, line in enumerate(content[:whole].split(b"\n")[:-1], start=1):
-            self._seal_before_last = self._seal.copy()
+            seal_before_last = seal.copy()
             try:
-                self._seal.take(line)
+                seal.take(line)
                 kind = orjson.loads(line)["record"]
                 records.append(self._types[kind].validate_json(line))
             except (ValueError, KeyError, TypeError):
                 raise RequestError(f"line {number} of {self.path} is damaged; move the file away to run this episode "
                                    "anew") from None
+        self._state = _State(whole, seal)
+        self._before_last = _State(content.rfind(b"\n", 0, max(0, whole - 1)) + 1, seal_before_last)
         return records
 
     def take_up(self) -> tuple[Fault, ...]:
@@ -111,8 +123,8 @@ class LogWriter(Generic[R]):
         end = self.recorded[-1]
         if not (isinstance(end, EndRecord) and end.reason in TRANSIENT_ENDS):
             return ()
-        self._file.truncate(self._start_of_last)
-        self._seal = self._seal_before_last
+        self._cut(self._before_last)
+        self._on_disk = self._before_last
         self.recorded = self.recorded[:-1]
         return end.faults
 
@@ -130,9 +142,8 @@ class LogWriter(Generic[R]):
             self._compare(self.recorded[self._cursor], record)
             self._cursor += 1
             return
-        seal = self._seal.copy()
+        seal = self._state.seal.copy()
         line = seal.close(self._types[record.record].dump_json(record))
-        before = os.fstat(self._file.fileno()).st_size
         try:
             written = self._file.write(line)
             if written != len(line):
@@ -140,10 +151,23 @@ class LogWriter(Generic[R]):
             if self._durable and self._flusher is None:
                 os.fsync(self._file.fileno())
         except OSError as error:
-            self._give_up(error, before)
-        if self._flusher is not None and self._flushed is None:
-            self._flushed = before, self._seal
-        self._seal = seal
+            self._cut(self._state)
+            raise self._refusal(error) from None
+        self._state = _State(self._state.size + len(line), seal)
+
+    async def flush_behind(self) -> None:
+        """Begin to flush what was written since the last time, and wait for what was flushed last time.
+
+        So the disk is at most one step behind, and whoever writes needn't wait for it.
+
+        Raises
+        ------
+        InfrastructureError
+            When the disk refuses.
+        """
+        await self._settle()
+        if self._flusher is not None and self._state is not self._on_disk:
+            self._flushing = self._flusher.flush(self._file.fileno()), self._state
 
     async def flushed(self) -> None:
         """Wait until the disk holds everything that was written.
@@ -153,20 +177,27 @@ class LogWriter(Generic[R]):
         InfrastructureError
             When the disk refuses.
         """
-        if self._flusher is None or self._flushed is None:
-            return
-        (before, seal), self._flushed = self._flushed, None
-        try:
-            await self._flusher.flush(self._file.fileno())
-        except OSError as error:
-            self._seal = seal
-            self._give_up(error, before)
+        await self.flush_behind()
+        await self._settle()
 
-    def _give_up(self, error: OSError, size: int) -> NoReturn:
-        """Leave nothing in the file that isn't whole and on the disk."""
-        self._file.truncate(size)
-        raise InfrastructureError(f"{self.path} can't be written ({error.strerror}); nothing before is lost: make "
-                                  "room and give the same command again") from None
+    async def _settle(self) -> None:
+        if self._flushing is None:
+            return
+        (flushed, reached), self._flushing = self._flushing, None
+        try:
+            await flushed
+        except OSError as error:  # what was written since isn't on the disk either
+            self._cut(self._on_disk)
+            raise self._refusal(error) from None
+        self._on_disk = reached
+
+    def _cut(self, state: _State) -> None:
+        self._file.truncate(state.size)
+        self._state = state
+
+    def _refusal(self, error: OSError) -> InfrastructureError:
+        return InfrastructureError(f"{self.path} can't be written ({error.strerror}); nothing before is lost: make "
+                                   "room and give the same command again")
 
     def _compare(self, recorded: R, record: R) -> None:
         if recorded == record:
@@ -182,6 +213,8 @@ class LogWriter(Generic[R]):
 
     def close(self) -> None:
         """Close the file."""
+        if self._flushing is not None:
+            self._flushing[0].cancel()  # nobody waits for it any more
         self._file.close()
 
 

@@ -262,7 +262,7 @@ class Study:
             episode=episode, brief=brief, prompts=prompts, arm=arm, source=source, agent=answer,
             budgets=self.budgets, thinking=plan.cell.regime == "think",
             recorded={r.turn: r for r in writer.recorded if isinstance(r, TurnRecord)}, write=write,
-            flushed=writer.flushed)
+            flush_behind=writer.flush_behind)
 
     def _compile_key(self, plan: EpisodePlan, stage: str) -> str:
         """Compiles are shared per (model, prompt set, seed, S, density, domain, brief)."""

@@ -54,8 +54,8 @@ class Conversation:
         Turns that an earlier run has answered.
     write : callable
         Appends a record to the log.
-    flushed : callable
-        Waits until the log is on the disk.
+    flush_behind : callable
+        Sees to it that the disk has all of the log but its last turn.
     """
 
     episode: Episode
@@ -68,7 +68,7 @@ class Conversation:
     thinking: bool
     recorded: dict[int, TurnRecord]
     write: Callable[[Record], None]
-    flushed: Callable[[], Awaitable[None]]
+    flush_behind: Callable[[], Awaitable[None]]
 
 
 async def hold(conversation: Conversation, on_turn: Callable[[int], Any] = lambda turn: None) -> EndRecord:
@@ -115,7 +115,7 @@ async def _turns(c: Conversation) -> AsyncIterator[int]:
         exchange = await _exchange(c, transcript, request, outgoing)
         transcript.append(Message("assistant", exchange.reply.text))
         c.write(_record(c, number, scripted, turn, outgoing, exchange))
-        await c.flushed()
+        await c.flush_behind()
         executed = {step for booking in exchange.bookings
                     if booking.accepted and (step := c.episode.graph.step_with_code(booking.code))}
         schedule.note(turn, realized, executed)
