@@ -28,6 +28,7 @@ SERVER_LOGS = ROOT / "build" / "servers"
 
 NOTEBOOKS = ROOT / "notebooks"
 PAPER = ROOT / "paper"
+TESTS = ROOT / "tests"
 
 # What is generated goes into the checkout, unless ARTIFACT_OUTPUT names another folder (the tests do).
 OUTPUT = Path(os.environ.get("ARTIFACT_OUTPUT", ROOT)).resolve()

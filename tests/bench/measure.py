@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from artifact import paths
+from artifact.errors import InfrastructureError
 
 ABSENT = 77
 
@@ -70,7 +71,8 @@ def measure(client: str, episodes: int, concurrency: int, latency_s: float = 0.0
     said = done.stdout.strip().splitlines()[-1] if done.stdout.strip() else ""
     if done.returncode == ABSENT:
         return said
-    done.check_returncode()
+    if done.returncode:
+        raise InfrastructureError(f"the client {client} came to no end (exit code {done.returncode}); see above why")
     return Measurement(**json.loads(said))
 
 

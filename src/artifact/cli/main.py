@@ -18,13 +18,13 @@ class _Parser(argparse.ArgumentParser):
 def build_parser() -> argparse.ArgumentParser:
     """The whole command line."""
     # Loading them takes a second or two, in which Ctrl-C shall find `main` listening.
-    from artifact.cli import inspecting, models, paraphrasing, release, reporting, running, studying
+    from artifact.cli import benching, inspecting, models, paraphrasing, release, reporting, running, studying
 
     parser = _Parser(prog="artifact", description="How strongly should task state act on an LLM agent? "
                                                   "Run the ladder, score it, rebuild every table and figure.")
     parser.add_argument("--version", action="version", version=f"artifact {artifact.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
-    for family in (running, studying, paraphrasing, inspecting, reporting, models, release):
+    for family in (running, studying, paraphrasing, inspecting, reporting, models, release, benching):
         family.add_commands(commands)
     return parser
 
