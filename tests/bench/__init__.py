@@ -1,4 +1,6 @@
-"""Benchmarks: what a client costs a turn beside its peers, and how close an engine comes to its own limit.
+"""Benchmarks: they measure, and nothing here asserts a time.
 
-`artifact bench` runs them. They measure; nothing here asserts a time.
+- `artifact bench` prints what a client costs a turn, beside its peers (`table`, `clients`, `measure`).
+- `PYTHONPATH=tests python tests/bench/fuzz_scorer.py` puts a million mutated replies before the scorer.
+- `PYTHONPATH=tests python tests/bench/kill_instants.py` kills client, server or both at a hundred random instants.
 """

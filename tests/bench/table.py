@@ -40,7 +40,8 @@ def lines(names: Sequence[str], *, episodes: int, concurrency: int, latency_s: f
         if isinstance(at_once, Measurement) and isinstance(waiting, Measurement):
             for run in (at_once, waiting):
                 if run.turns != episodes * TURNS:
-                    raise InfrastructureError(f"{title} answered {run.turns} of {episodes * TURNS} turns; see above why")
+                    raise InfrastructureError(f"{title} answered {run.turns} of {episodes * TURNS} turns; see above "
+                                              "why")
             cells = [f"{1000 * at_once.cpu_s / at_once.turns:.2f}", f"{at_once.turns / at_once.wall_s:,.0f}",
                      f"{waiting.wall_s:.1f} s", f"{max(at_once.peak_mb, waiting.peak_mb):.0f}"]
             yield _row(title, *cells)

@@ -28,8 +28,8 @@ def _bench(options: argparse.Namespace) -> int:
             raise RequestError(f"--{name} {given} can't be measured; use {least} or more")
     folder = paths.TESTS / "bench"
     if not (folder / "table.py").is_file():
-        raise RequestError(f"there is no benchmark in {folder}: it belongs to a checkout, not to the installed package; "
-                           "give this command in one, or name it with ARTIFACT_ROOT")
+        raise RequestError(f"there is no benchmark in {folder}: it belongs to a checkout, not to the installed "
+                           "package; give this command in one, or name it with ARTIFACT_ROOT")
     sys.path.append(str(paths.TESTS))
     table, known = (importlib.import_module(f"bench.{module}") for module in ("table", "clients"))
     names = options.clients.split(",") if options.clients else list(known.CLIENTS)
