@@ -19,6 +19,7 @@ from typing import Any
 from artifact import paths
 from artifact.errors import ArtifactError, InfrastructureError, RequestError
 from artifact.log.faults import Fault
+from artifact.log.flush import Flusher
 from artifact.log.records import EndRecord
 from artifact.models import ChatModel
 from artifact.models.outage import OUTAGE_LIMIT_S, say_nothing
@@ -100,6 +101,7 @@ class Worker:
         self._settings = settings
         self._stack = contextlib.AsyncExitStack()  # closed with the process: what was written needs no farewell
         self._models: tuple[ChatModel, ChatModel] | None = None
+        self._flusher: Flusher | None = None
         self._studies: dict[StudyPlan, Study] = {}
 
     async def open(self) -> _Names | _Refusal:
@@ -111,6 +113,8 @@ class Worker:
                                              say=say_nothing)
         except ArtifactError as error:
             return _Refusal(str(error), isinstance(error, RequestError))
+        if settings.durable:
+            self._flusher = self._stack.enter_context(Flusher())
         model, state_model = self._models
         return _Names(model.name, state_model.name)
 
@@ -130,7 +134,7 @@ class Worker:
         assert self._models is not None, "a worker is opened before it runs anything"
         if plan not in self._studies:
             model, state_model = self._models
-            study = Study(plan, self._settings.runs / plan.study, model, state_model, self._settings.durable)
+            study = Study(plan, self._settings.runs / plan.study, model, state_model, self._flusher)
             check_context(model.identity(), plan.cells(model.name, state_model.name), study.prompts)
             self._studies[plan] = study
         return self._studies[plan]
