@@ -90,7 +90,8 @@ class Gate:
 
     def receipt(self, step: str, *, work_order: str, turn: int = 0) -> None:
         """Tell the evidence after an action: the step was executed for this work order."""
-        self._state = self._state.execute(step, work_order, turn)
+        state = self._state.execute(step, work_order, turn)
+        self._state = state.authorize(state.authorized - {step})  # a redo that was ordered once is done once
         self._receipts.append(self._state.receipts[-1])
 
     def directive(self, step: str) -> DirectiveKind:

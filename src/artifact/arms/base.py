@@ -140,3 +140,15 @@ class Arm(Protocol):
     async def revise(self, message: str) -> None:
         """A change of plan, as the agent sees it, before that turn is composed."""
         ...
+
+
+class DispatchArm(Arm, Protocol):
+    """An arm that can also stand where work is dispatched call by call, instead of reading whole replies."""
+
+    def judge(self, code: str, work_order: str) -> Booking:
+        """Ask before the work of a code is done for a work order: accepted, or the reason why not."""
+        ...
+
+    def enter(self, booking: Booking, request: Request) -> None:
+        """Tell the evidence: the work of this booking was done."""
+        ...

@@ -51,13 +51,19 @@ class Checklist:
 
     def receive(self, request: Request, reply: str) -> Outcome:
         """Enter every booking, and tick off the steps that the plan knows."""
-        bookings = []
-        for line in parse_bookings(reply, request.work_order):
-            step = self._gate.state.graph.step_with_code(line.code)
-            bookings.append(Booking(line.code, line.work_order, step, accepted=True))
-            if step is not None:
-                self._gate.receipt(step, work_order=line.work_order, turn=request.turn)
-        return Outcome(tuple(bookings))
+        bookings = tuple(self.judge(line.code, line.work_order) for line in parse_bookings(reply, request.work_order))
+        for booking in bookings:
+            self.enter(booking, request)
+        return Outcome(bookings)
+
+    def judge(self, code: str, work_order: str) -> Booking:
+        """Let every call run; the plan says whose it is."""
+        return Booking(code, work_order, self._gate.state.graph.step_with_code(code), accepted=True)
+
+    def enter(self, booking: Booking, request: Request) -> None:
+        """Tick off the step, if the plan knows it."""
+        if booking.step is not None:
+            self._gate.receipt(booking.step, work_order=booking.work_order, turn=request.turn)
 
     async def revise(self, message: str) -> None:
         """Take the revised reference graph."""

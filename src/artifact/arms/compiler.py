@@ -14,10 +14,12 @@ from artifact.arms.structured import Answer, Ask, Unusable, ask_json
 from artifact.log.records import Call, CompileRecord
 from artifact.taskstate import Defect, Finding, Revision, Step, TaskGraph, validate
 
-# The plan's lines are protocol: `- s3: text (requires: s1, s2) [completion code RC-1234]`.
+# The plan's lines are protocol: `- s3: text (requires: s1, s2) [completion code RC-1234]`, and in a world of tools
+# `[tool order_the_seals]`: there a step's tool takes the place of its completion code.
 _PLAN_LINE = re.compile(
-    r"^- (?P<id>s\d+): (?P<text>.+?)(?: \(requires: [^()]*\))?(?: \[completion code [^\]]*\])$", re.MULTILINE)
-_CODE_SCHEMA = {"type": "string", "pattern": "^RC-[0-9]{4}$"}
+    r"^- (?P<id>s\d+): (?P<text>.+?)(?: \(requires: [^()]*\))?(?: \[(?P<kind>completion code|tool) [^\]]*\])$",
+    re.MULTILINE)
+_CODE_PATTERNS = {"completion code": "^RC-[0-9]{4}$", "tool": "^[a-z0-9_]{1,64}$"}
 
 
 async def compile_plan(ask: Ask, prompts: PromptSet, brief: str, earlier: Earlier | None = None) -> CompileRecord:
@@ -42,13 +44,14 @@ async def compile_plan(ask: Ask, prompts: PromptSet, brief: str, earlier: Earlie
     """
     lines = {match["id"]: match for match in _PLAN_LINE.finditer(brief)}
     texts = {step: match["text"] for step, match in lines.items()}
+    patterns = {step: _CODE_PATTERNS[match["kind"]] for step, match in lines.items()}
     calls: list[Call] = []
     steps: list[Step] = []
     if prompts.asking.compile == "plan":
         prompt = prompts.render("compile_plan", brief=brief)
         continued = earlier.continued(prompts, prompt, earlier.findings) if earlier else ()
-        answer = await ask_json(ask, prompts, prompt, purpose="compile", schema=_plan_schema(list(texts)),
-                                read=lambda found: _read_plan(found, texts), continued=continued)
+        answer = await ask_json(ask, prompts, prompt, purpose="compile", schema=_plan_schema(patterns),
+                                read=lambda found: _read_plan(found, texts, patterns), continued=continued)
         return _plan_record(answer.value, answer.error, answer.calls, earlier)
     for step, match in lines.items():
         findings = earlier.concerning(step) if earlier else ()
@@ -57,8 +60,9 @@ async def compile_plan(ask: Ask, prompts: PromptSet, brief: str, earlier: Earlie
             continue
         prompt = prompts.render("compile_step", line=match[0])
         one = await ask_json(ask, prompts, prompt, purpose="compile",
-                             schema=_step_schema([other for other in texts if other != step]),
-                             read=lambda found, step=step: _read_step(step, found, texts),  # type: ignore[misc]
+                             schema=_step_schema([other for other in texts if other != step], patterns[step]),
+                             read=lambda found, step=step: _read_step(  # type: ignore[misc]
+                                 step, found, texts, patterns[step]),
                              continued=earlier.continued(prompts, prompt, findings) if earlier else ())
         calls += one.calls
         if one.value is None:
@@ -74,16 +78,18 @@ def _plan_record(graph: TaskGraph | None, error: str | None, calls: tuple[Call, 
                          calls=calls)
 
 
-def _step_schema(others: list[str]) -> dict[str, Any]:
+def _step_schema(others: list[str], pattern: str) -> dict[str, Any]:
     # An empty enum is no valid schema: a plan of one step has no other step to require.
     deps = {"type": "array", **({"items": {"type": "string", "enum": others}} if others else {"maxItems": 0})}
-    return {"title": "compiled_step", "type": "object", "properties": {"deps": deps, "code": _CODE_SCHEMA},
+    return {"title": "compiled_step", "type": "object", "properties": {"deps": deps, "code": {"type": "string", "pattern": pattern}},
             "required": ["deps", "code"], "additionalProperties": False}
 
 
-def _plan_schema(ids: list[str]) -> dict[str, Any]:
+def _plan_schema(patterns: dict[str, str]) -> dict[str, Any]:
+    ids = list(patterns)
+
     def entry(step: str) -> dict[str, Any]:
-        schema = _step_schema([other for other in ids if other != step])
+        schema = _step_schema([other for other in ids if other != step], patterns[step])
         return {key: value for key, value in schema.items() if key != "title"}
     steps = {"type": "object", "properties": {step: entry(step) for step in ids}, "required": ids,
              "additionalProperties": False}
@@ -100,22 +106,22 @@ def _known(steps: object, texts: dict[str, str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(steps))
 
 
-def _read_step(step: str, found: dict[str, Any], texts: dict[str, str]) -> Step:
+def _read_step(step: str, found: dict[str, Any], texts: dict[str, str], pattern: str) -> Step:
     code = found.get("code")
     if not isinstance(code, str):
         raise Unusable(f"the completion code of {step} is missing")
     # An empty or malformed code is a compile error that the validator reports; it is not corrected here.
-    return Step(step, texts[step], code if re.fullmatch(r"RC-\d{4}", code) else "", _known(found.get("deps"), texts))
+    return Step(step, texts[step], code if re.fullmatch(pattern, code) else "", _known(found.get("deps"), texts))
 
 
-def _read_plan(found: dict[str, Any], texts: dict[str, str]) -> TaskGraph:
+def _read_plan(found: dict[str, Any], texts: dict[str, str], patterns: dict[str, str]) -> TaskGraph:
     entries = found.get("steps")
     if not isinstance(entries, dict):
         raise Unusable('the entry "steps" is missing')
     missing = [step for step in texts if not isinstance(entries.get(step), dict)]
     if missing:
         raise Unusable(f"step {missing[0]} is missing")
-    return TaskGraph(tuple(_read_step(step, entries[step], texts) for step in texts))
+    return TaskGraph(tuple(_read_step(step, entries[step], texts, patterns[step]) for step in texts))
 
 
 async def compile_revision(ask: Ask, prompts: PromptSet, graph: TaskGraph, message: str,

@@ -7,7 +7,7 @@ from artifact.arms.healing import Earlier
 from artifact.gate import DirectiveKind, Gate
 from artifact.log.options import ArmOptions
 from artifact.log.records import Booking, CompileRecord, DirectiveIssued, MatchRecord
-from artifact.taskstate import Corruption, Finding, RefLine, parse_bookings
+from artifact.taskstate import Corruption, Finding, parse_bookings
 
 UNRESOLVED = "unresolved"  # the kind of a directive to ask back: no state of a step implies it
 
@@ -91,18 +91,20 @@ class Directive:
 
     def receive(self, request: Request, reply: str) -> Outcome:
         """Decide every booking by the state at the start of the turn, then advance it."""
-        bookings = tuple(self._decide(line) for line in parse_bookings(reply, request.work_order))
-        self._enter(bookings, request)
+        bookings = tuple(self.judge(line.code, line.work_order) for line in parse_bookings(reply, request.work_order))
+        for booking in bookings:
+            self.enter(booking, request)
         return Outcome(bookings)
 
-    def _decide(self, line: RefLine) -> Booking:
-        step = self._gate.state.graph.step_with_code(line.code) if self._gate is not None else None
-        return Booking(line.code, line.work_order, step, accepted=True)
+    def judge(self, code: str, work_order: str) -> Booking:
+        """Let every booking pass; the owned state says whose it is."""
+        step = self._gate.state.graph.step_with_code(code) if self._gate is not None else None
+        return Booking(code, work_order, step, accepted=True)
 
-    def _enter(self, bookings: tuple[Booking, ...], request: Request) -> None:
-        for booking in bookings:
-            if booking.accepted and booking.step is not None and self._gate is not None:
-                self._gate.receipt(booking.step, work_order=booking.work_order, turn=request.turn)
+    def enter(self, booking: Booking, request: Request) -> None:
+        """Advance the owned state by a booking that was accepted."""
+        if booking.accepted and booking.step is not None and self._gate is not None:
+            self._gate.receipt(booking.step, work_order=booking.work_order, turn=request.turn)
 
     async def revise(self, message: str) -> None:
         """Compile the revision; one that fails takes the gate away."""

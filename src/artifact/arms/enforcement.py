@@ -10,7 +10,7 @@ from artifact.arms.base import Outcome, Outgoing, Request
 from artifact.arms.directive import Directive
 from artifact.log.options import ArmOptions
 from artifact.log.records import Booking
-from artifact.taskstate import RefLine, parse_bookings
+from artifact.taskstate import parse_bookings
 
 # With notice=same_turn: how often the agent is asked within a turn to write its reply anew. After that its last reply
 # stands, and what was refused in it is told at the next turn, so that an agent which never gives way can't hold up
@@ -55,7 +55,7 @@ class Enforcement(Directive):
     def receive(self, request: Request, reply: str) -> Outcome:
         """Enter what the state admits, and tell of the rest, now or at the next turn."""
         lines = parse_bookings(reply, request.work_order)
-        self._decided |= {line.code: self._decide(line) for line in lines}  # receipts come after the last
+        self._decided |= {line.code: self.judge(line.code, line.work_order) for line in lines}  # receipts come after the last
         bookings = tuple(self._decided.values())
         notices = tuple(self._notice(booking) for line in lines
                         if not (booking := self._decided[line.code]).accepted)
@@ -64,22 +64,24 @@ class Enforcement(Directive):
             again = self._opening.prompts.render("same_turn", notices="\n".join(notices))
             return Outcome(bookings, again)
         self._owed = notices
-        self._enter(bookings, request)
+        for booking in bookings:
+            self.enter(booking, request)
         return Outcome(bookings)
 
     def _notice(self, booking: Booking) -> str:
         return self._opening.prompts.render("rejection", code=booking.code, work_order=booking.work_order,
                                             reason=booking.reason)
 
-    def _decide(self, line: RefLine) -> Booking:
+    def judge(self, code: str, work_order: str) -> Booking:
+        """Accept what the state, and by the options the request, admits."""
         if self._is_flagged:
-            return super()._decide(line)
+            return super().judge(code, work_order)
         if self._gate is None:
-            return Booking(line.code, line.work_order, None, accepted=False, reason="the task state is not available")
-        step = self._gate.state.graph.step_with_code(line.code)
+            return Booking(code, work_order, None, accepted=False, reason="the task state is not available")
+        step = self._gate.state.graph.step_with_code(code)
         verdict = self._gate.check(step)
         reason = verdict.reason or self._unasked(step)
-        return Booking(line.code, line.work_order, step, not reason, reason)
+        return Booking(code, work_order, step, not reason, reason)
 
     def _unasked(self, step: str | None) -> str:
         """Why a step that the state admits is refused all the same, by the options; empty where it isn't."""

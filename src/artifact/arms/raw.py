@@ -30,5 +30,12 @@ class Raw:
         return Outcome(tuple(Booking(line.code, line.work_order, None, accepted=True)
                              for line in parse_bookings(reply, request.work_order)))
 
+    def judge(self, code: str, work_order: str) -> Booking:
+        """Let every call run."""
+        return Booking(code, work_order, None, accepted=True)
+
+    def enter(self, booking: Booking, request: Request) -> None:
+        """Own nothing."""
+
     async def revise(self, message: str) -> None:
         """Own nothing."""

@@ -12,7 +12,7 @@ from artifact.taskstate import Revision, Step, TaskGraph, TaskState, parse_ref_l
 
 _PLAN_LINE = re.compile(
     r"^- (?P<id>s\d+): (?P<text>.+?)(?: \(requires: (?P<requires>[^()]*)\))?"
-    r"(?: \[completion code (?P<code>RC-\d{4})\])?$", re.MULTILINE)
+    r"(?: \[(?:completion code (?P<code>RC-\d{4})|tool (?P<tool>[a-z0-9_]+))\])?$", re.MULTILINE)
 _WORK_ORDER = re.compile(r"\((#W\d{4})\)")
 _UNRESOLVED = re.compile(r"^\[TASK-STATE\] this request is UNRESOLVED ", re.MULTILINE)
 _LEDGER_LINE = re.compile(r"^- (?P<code>RC-\d{4}): (?P<status>DONE|CANCELLED|TODO)$", re.MULTILINE)
@@ -33,7 +33,7 @@ _REDO = re.compile(r"\b(?:again|once more|redo|repeat|a second time)\b", re.IGNO
 def read_plan(text: str) -> TaskGraph:
     """The plan from its lines in a brief, or from a plain list of steps; a checklist behind it is no part of it."""
     return TaskGraph(tuple(
-        Step(m["id"], m["text"], m["code"] or "", tuple(m["requires"].split(", ")) if m["requires"] else ())
+        Step(m["id"], m["text"], m["code"] or m["tool"] or "", tuple(m["requires"].split(", ")) if m["requires"] else ())
         for m in _PLAN_LINE.finditer(text.partition("[PROJECT CHECKLIST")[0])))
 
 
