@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from artifact.cli import harness_pmbench, harness_tau2
+from artifact.cli import harness_pmbench, harness_tau2, harness_tools
 from artifact.errors import RequestError
 from artifact.harness.batch import run_study_in
 from artifact.harness.protocol import Harness
@@ -43,7 +43,7 @@ class Commands(Protocol):
         ...
 
 
-HARNESSES: dict[str, Commands] = {"pmbench": harness_pmbench, "tau2": harness_tau2}
+HARNESSES: dict[str, Commands] = {"pmbench": harness_pmbench, "tau2": harness_tau2, "tools": harness_tools}
 
 
 def add_options(run: argparse.ArgumentParser) -> None:

@@ -72,7 +72,14 @@ def add_commands(commands: argparse._SubParsersAction) -> None:  # type: ignore[
     studies.set_defaults(run=_studies)
 
 
-def _numbers(text: str, kind: type, what: str) -> tuple:  # type: ignore[type-arg]
+def numbers(text: str, kind: type, what: str) -> tuple:  # type: ignore[type-arg]
+    """Numbers with commas between.
+
+    Raises
+    ------
+    RequestError
+        When the text is no such list.
+    """
     try:
         return tuple(kind(part) for part in text.split(","))
     except ValueError:
@@ -82,8 +89,8 @@ def _numbers(text: str, kind: type, what: str) -> tuple:  # type: ignore[type-ar
 def _plans(options: argparse.Namespace) -> tuple[StudyPlan, ...]:
     gates = ArmOptions(options.state, options.matcher, options.match_every_turn, options.corruption)
     arms = parse_arms(options.arms, gates) if options.arms else None
-    sizes = _numbers(options.sizes, int, "sizes") if options.sizes else None
-    densities = _numbers(options.densities, float, "densities") if options.densities else None
+    sizes = numbers(options.sizes, int, "sizes") if options.sizes else None
+    densities = numbers(options.densities, float, "densities") if options.densities else None
     seeds = parse_seeds(options.seeds) if options.seeds is not None else None
     brief = Brief(options.brief) if options.brief else None
     schedule = parse_schedule(options.schedule) if options.schedule is not None else None

@@ -4,28 +4,21 @@ Invariant: infrastructure is not behaviour. A call that can't be answered ends t
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from artifact.arms import Arm, Opening, Outgoing, PromptSet, Request, StateSource
 from artifact.arms.structured import usage_of
-from artifact.log.records import Booking, Call, EndReason, EndRecord, Message, Record, TurnRecord, Usage
+from artifact.log.records import Booking, Call, EndReason, EndRecord, Message, Record, TurnRecord
 from artifact.models.base import ContextOverflow, ModelError, ModelTimeout, Reply
 from artifact.models.transcript import Transcript
+from artifact.runner.answering import Complete, answer, replied
 from artifact.runner.budgets import Budgets
 from artifact.runner.schedule import Schedule
 from artifact.taskstate import NOT_A_REQUEST, Episode, RequestKind, ScriptedTurn, TaskState
 
 REFUSED_REPLY = "refused_reply"  # purpose, in the log, of a reply that a same-turn notice had written anew
-
-
-class Complete(Protocol):
-    """A model call with everything but messages and budget settled."""
-
-    def __call__(self, messages: Sequence[Message], *, max_tokens: int) -> Awaitable[Reply]:
-        """Answer a conversation."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -148,7 +141,8 @@ async def _exchange(c: Conversation, transcript: Transcript, request: Request, o
         if replies is not None:
             reply = next(replies)
         else:
-            reply, emptied = await _answer(c, [*messages, *aside] if aside else messages)
+            reply, emptied = await answer(c.agent, [*messages, *aside] if aside else messages, c.budgets,
+                                          thinking=c.thinking)
             earlier += emptied
         outcome = c.arm.receive(request, reply.text)
         if outcome.again is None:
@@ -177,31 +171,8 @@ def _recorded_replies(turn: TurnRecord) -> Iterator[Reply]:
     """The replies of a turn that an earlier run has answered: those that were refused, and the one that stands."""
     for call in turn.superseded_replies:
         if call.purpose == REFUSED_REPLY:
-            yield _reply(call.reply, call.reasoning, call.finish_reason, call.usage)
-    yield _reply(turn.reply, turn.reasoning, turn.finish_reason, turn.usage)
-
-
-def _reply(text: str, reasoning: str, finish_reason: str, usage: Usage) -> Reply:
-    return Reply(text, reasoning, finish_reason, usage.prompt, usage.cached,  # type: ignore[arg-type]
-                 usage.completion, usage.latency_s, usage.attempts, usage.faults)
-
-
-async def _answer(c: Conversation, messages: Sequence[Message]) -> tuple[Reply, list[Call]]:
-    """The agent's reply, with the budgets and fall-backs of Appendix B.4, and the empty ones before it."""
-    budget = c.budgets.reply
-    earlier: list[Call] = []
-    while True:
-        try:
-            reply = await c.agent(messages, max_tokens=budget)
-        except ContextOverflow:
-            if budget <= c.budgets.overflow_floor:
-                raise
-            budget = max(c.budgets.overflow_floor, budget // 2)
-            continue
-        if reply.text.strip() or not c.thinking or budget >= c.budgets.reply_ceiling:
-            return reply, earlier
-        earlier.append(Call("reply", (), reply.text, reply.finish_reason, usage_of(reply), reply.reasoning))
-        budget = min(2 * budget, c.budgets.reply_ceiling)
+            yield replied(call)
+    yield replied(Call("reply", (), turn.reply, turn.finish_reason, turn.usage, turn.reasoning))
 
 
 def _record(c: Conversation, number: int, scripted: int | None, turn: ScriptedTurn, outgoing: Outgoing,
