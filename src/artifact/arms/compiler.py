@@ -81,7 +81,8 @@ def _plan_record(graph: TaskGraph | None, error: str | None, calls: tuple[Call, 
 def _step_schema(others: list[str], pattern: str) -> dict[str, Any]:
     # An empty enum is no valid schema: a plan of one step has no other step to require.
     deps = {"type": "array", **({"items": {"type": "string", "enum": others}} if others else {"maxItems": 0})}
-    return {"title": "compiled_step", "type": "object", "properties": {"deps": deps, "code": {"type": "string", "pattern": pattern}},
+    code = {"type": "string", "pattern": pattern}
+    return {"title": "compiled_step", "type": "object", "properties": {"deps": deps, "code": code},
             "required": ["deps", "code"], "additionalProperties": False}
 
 

@@ -55,7 +55,8 @@ class Enforcement(Directive):
     def receive(self, request: Request, reply: str) -> Outcome:
         """Enter what the state admits, and tell of the rest, now or at the next turn."""
         lines = parse_bookings(reply, request.work_order)
-        self._decided |= {line.code: self.judge(line.code, line.work_order) for line in lines}  # receipts come after the last
+        # Receipts come after the last reply.
+        self._decided |= {line.code: self.judge(line.code, line.work_order) for line in lines}
         bookings = tuple(self._decided.values())
         notices = tuple(self._notice(booking) for line in lines
                         if not (booking := self._decided[line.code]).accepted)

@@ -82,8 +82,8 @@ async def converse(c: ToolConversation) -> EndRecord:
     tools = [step.code for step in c.episode.graph.steps]
     with Workspace(tools) as workspace:
         try:
-            async for turns in _turns(c, workspace):
-                pass
+            async for answered in _turns(c, workspace):
+                turns = answered
         except ContextOverflow as error:
             return EndRecord(EndReason.CONTEXT_OVERFLOW, turns, str(error), faults=error.faults)
         except ModelTimeout as error:

@@ -6,12 +6,14 @@ Invariant: a receipt is issued on evidence alone. Whatever a tool answers, its a
 from collections import Counter
 from collections.abc import Sequence
 
-from artifact.arms.base import DispatchArm, PromptSet, Request
+from artifact.arms import PromptSet, Request
+from artifact.arms.base import DispatchArm
 from artifact.harness.tools.actions import Action, Malformed, parse_actions
 from artifact.harness.tools.failures import Failing, Failures
 from artifact.harness.tools.records import Outcome, ToolCall
 from artifact.harness.tools.workspace import Workspace
 
+_REPEATED = "it was carried out for this work order before"
 _QUOTED = 60  # characters of a model's own text that a result repeats
 
 
@@ -72,7 +74,7 @@ class Dispatch:
         if not booking.accepted:
             return ToolCall(tool, order, Outcome.REFUSED, booking.step, booking.reason)
         if self._idempotent and order in self._workspace.stamps(tool):
-            return ToolCall(tool, order, Outcome.REPEATED, booking.step, "it was carried out for this work order before")
+            return ToolCall(tool, order, Outcome.REPEATED, booking.step, _REPEATED)
         before = len(self._workspace.stamps(tool))
         outcome = self._execute(tool, order)
         if self._workspace.stamps(tool)[before:] == (order,):

@@ -12,8 +12,8 @@ from artifact.models.scripted.policies import Policy
 from artifact.models.scripted.reading import read_plan, read_work_order, resolve
 from artifact.taskstate import Episode, RequestKind, TaskState
 
-_RESULT = re.compile(r"^\[TOOL RESULT\] (?P<tool>[a-z0-9_]+) for (?P<work_order>#W\d{4}): (?P<fate>done|no answer|it failed|"
-                     r"nothing to do)", re.MULTILINE)
+_RESULT = re.compile(r"^\[TOOL RESULT\] (?P<tool>[a-z0-9_]+) for (?P<work_order>#W\d{4}): "
+                     r"(?P<fate>done|no answer|it failed|nothing to do)", re.MULTILINE)
 _REFUSED = re.compile(r"^\[ACTION REJECTED\] ", re.MULTILINE)
 
 

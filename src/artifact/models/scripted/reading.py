@@ -33,7 +33,8 @@ _REDO = re.compile(r"\b(?:again|once more|redo|repeat|a second time)\b", re.IGNO
 def read_plan(text: str) -> TaskGraph:
     """The plan from its lines in a brief, or from a plain list of steps; a checklist behind it is no part of it."""
     return TaskGraph(tuple(
-        Step(m["id"], m["text"], m["code"] or m["tool"] or "", tuple(m["requires"].split(", ")) if m["requires"] else ())
+        Step(m["id"], m["text"], m["code"] or m["tool"] or "",
+             tuple(m["requires"].split(", ")) if m["requires"] else ())
         for m in _PLAN_LINE.finditer(text.partition("[PROJECT CHECKLIST")[0])))
 
 
