@@ -88,7 +88,7 @@ def test_a_torn_last_line_is_cut_off_and_a_damaged_one_refused(tmp_path):
     log.write_bytes(whole + b'{"event":"rec')
     assert KeptGate(PLAN, log).receipts == gate.receipts and log.read_bytes() == whole
     log.write_bytes(whole.replace(b"receipt", b"recipes"))
-    with pytest.raises(RequestError, match="line 2 of .* is damaged"):
+    with pytest.raises(RequestError, match=r"line 2 of .* is damaged"):
         KeptGate(PLAN, log)
 
 

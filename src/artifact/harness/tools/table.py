@@ -175,7 +175,8 @@ def _reported_blocks(reported: Sequence[Reported]) -> list[Block]:
             strict = values.get((cell, named, "strict"))
             p = values.get((cell, f"{previous}->{named}", "p"))
             counts = [values.get((cell, named, str(channel))) for channel in _CHANNELS]
-            rows.append((_arm({"arm": arm}), str(strict.n or "") if strict else "", escape(strict.value) if strict else "",
+            n, rate = (str(strict.n or ""), escape(strict.value)) if strict else ("", "")
+            rows.append((_arm({"arm": arm}), n, rate,
                          escape(p.value) if p else "", *(escape(one.value) if one else "" for one in counts)))
             previous = named
         blocks.append(Block(f"Reported, {escape(cell.removesuffix('.tools'))}", tuple(rows)))
