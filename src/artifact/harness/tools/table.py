@@ -149,8 +149,8 @@ def _strict_text(record: dict[str, object]) -> str:
 def _row(record: dict[str, object]) -> tuple[str, ...]:
     if not record["n"]:
         return (_arm(record), "0", small(NOT_RUN_TEXT))
-    p = record["p_holm"]
-    return (_arm(record), str(record["n"]), _strict_text(record), escape(p_text(float(str(p)))) if p is not None else "",
+    p = escape(p_text(float(str(record["p_holm"])))) if record["p_holm"] is not None else ""
+    return (_arm(record), str(record["n"]), _strict_text(record), p,
             *(str(record[channel]) for channel in _CHANNELS), str(record["refused"]), str(record["bad_input"]))
 
 
