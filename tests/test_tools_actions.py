@@ -13,8 +13,8 @@ from artifact.harness.tools.tooling import tool_name
 from artifact.harness.tools.workspace import Workspace
 
 REQUEST = Request(0, "please (#W1234)", "#W1234", True)
-NOBODYS = ["../order", "/etc/passwd", "or\0der", "x" * 10_000, "", "ORDER", "order.stamps", "01.stamps", "{0.__class__}",
-           "%s", "order\nACTION"]
+NOBODYS = ["../order", "/etc/passwd", "or\0der", "x" * 10_000, "", "ORDER", "order.stamps", "01.stamps",
+           "{0.__class__}", "%s", "order\nACTION"]
 
 
 @pytest.fixture
@@ -46,13 +46,15 @@ def test_an_action_is_read_whatever_stands_around_it(reply):
     assert parse_actions(reply) == [Action("order", "#W1234")]
 
 
-@pytest.mark.parametrize("reply", ["", "I take action now.", "action {}", "The ACTION {\"tool\": 1} follows", "REACTION {}"])
+@pytest.mark.parametrize("reply", [
+    "", "I take action now.", "action {}", "The ACTION {\"tool\": 1} follows", "REACTION {}"])
 def test_prose_asks_for_nothing(reply):
     assert parse_actions(reply) == []
 
 
 @pytest.mark.parametrize("reply", [
-    "ACTION", "ACTION order #W1234", "ACTION {", 'ACTION {"tool": "order"}', 'ACTION {"tool": 1, "work_order": "#W1234"}',
+    "ACTION", "ACTION order #W1234", "ACTION {", 'ACTION {"tool": "order"}',
+    'ACTION {"tool": 1, "work_order": "#W1234"}',
     'ACTION ["order", "#W1234"]', "ACTION " + "[" * 100_000, "ACTION " + '{"tool":' * 50_000])
 def test_what_cannot_be_read_is_malformed_and_runs_nothing(space, reply):
     assert all(isinstance(one, Malformed) for one in parse_actions(reply))
@@ -103,7 +105,7 @@ def test_an_idempotent_tool_knows_its_work_order_again(space, idempotent, stamps
 
 @pytest.mark.parametrize(("kind", "outcome", "stamps"), [
     (Failing.BEFORE, Outcome.FAILED, 0), (Failing.AFTER, Outcome.TIMED_OUT, 1)])
-def test_a_tool_that_fails_has_done_its_work_or_has_not_and_the_answer_tells_only_the_second(space, kind, outcome, stamps):
+def test_a_failing_tool_has_done_its_work_or_not_and_its_answer_tells_only_the_second(space, kind, outcome, stamps):
     channel = dispatch(space, failures=Failures(1.0, (kind,), 0))
     calls = channel.run(REQUEST, line("order"))
     assert [call.outcome for call in calls] == [outcome] and len(space.stamps("order")) == stamps

@@ -5,6 +5,8 @@ import json
 import shutil
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
+from typing import ClassVar
 
 import pytest
 
@@ -41,7 +43,8 @@ def run(folder, policy, arms=LADDER, seeds=range(300, 303), size=5, study="s", *
 
 
 def by_arm(verdicts, value):
-    return {arm: sum(value(v) for v in verdicts if v.arm.text == arm) for arm in dict.fromkeys(v.arm.text for v in verdicts)}
+    arms = dict.fromkeys(v.arm.text for v in verdicts)
+    return {arm: sum(value(v) for v in verdicts if v.arm.text == arm) for arm in arms}
 
 
 def test_every_step_of_every_domain_has_a_tool_of_its_own():
@@ -83,7 +86,7 @@ def test_a_turn_has_its_share_of_actions_and_the_agent_is_told(tmp_path):
     log = next(iter_harness_logs([tmp_path], "tools", RECORD_TYPES))
     turns = [record for record in log.records if record.record == "tool_turn"]
     assert {len(turn.replies) for turn in turns} == {1, 3}
-    told = [after for before, after in zip(turns, turns[1:], strict=False) if len(before.replies) == 3]
+    told = [after for before, after in pairwise(turns) if len(before.replies) == 3]
     assert told and all("had all the actions" in after.notices[0] for after in told)
     assert judge(log).outcomes["over_limit"] == sum(len(turn.replies) == 3 for turn in turns)
 
@@ -115,7 +118,7 @@ class _Lying(Workspace):
 
 def test_tools_that_lie_make_workspace_and_call_log_disagree(tmp_path, monkeypatch):
     monkeypatch.setattr("artifact.harness.tools.conversation.Workspace", _Lying)
-    with pytest.raises(RequestError, match="workspace and call log of .* disagree"):
+    with pytest.raises(RequestError, match=r"workspace and call log of .* disagree"):
         run(tmp_path, "always-act", [ArmSpec("raw")], [300])
 
 
@@ -158,7 +161,7 @@ def test_a_log_without_workspace_is_not_scored(tmp_path):
 class _Counted(ScriptedAgent):
     """Counts the replies asked for over all its copies."""
 
-    asked: Counter = Counter()
+    asked: ClassVar = Counter()
 
     def bind(self, episode):
         return _bound(super().bind(episode))
@@ -222,7 +225,7 @@ def test_the_graph_has_a_limit_of_its_own_and_keeps_texts_alone_in_its_state():
 
     context = TurnContext(answer, lambda reply: True, lambda reply: "done", rounds=2)
     said = asyncio.run(take_turn(context))
-    assert said == [("assistant", "act"), ("user", "done"), ("assistant", "act"), ("user", "done"), ("assistant", "act")]
+    assert said == [("assistant", "act"), ("user", "done")] * 2 + [("assistant", "act")]
     kept = turn_graph().copy()
     kept.checkpointer = InMemorySaver()
     replies = iter(["act", "act", "act"])
