@@ -71,7 +71,7 @@ def test_a_tool_that_is_not_one_is_a_sentence_and_never_a_path(space, tool):
     assert "was not run: there is no such tool." in told and len(told) < 200 and told.isprintable()
 
 
-@pytest.mark.parametrize("work_order", ["#W9999", "../../x", "/tmp/x", "#W1234\0", "#" * 10_000, "", "#W1234/../x"])
+@pytest.mark.parametrize("work_order", ["#W9999", "../../x", "/etc/x", "#W1234\0", "#" * 10_000, "", "#W1234/../x"])
 def test_a_work_order_of_no_request_stamps_nothing(space, work_order):
     calls = dispatch(space).run(REQUEST, line("order", work_order))
     assert [call.outcome for call in calls] == [Outcome.WRONG_WORK_ORDER] and files(space) == []
