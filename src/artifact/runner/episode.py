@@ -4,7 +4,7 @@ Invariant: infrastructure is not behaviour. A call that can't be answered ends t
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
