@@ -34,8 +34,6 @@ live_concurrency = 1  # episodes at a time
 # table without logs reads "not run".
 
 # %%
-import pandas as pd
-
 from artifact.harness.batch import run_study_in
 from artifact.harness.pmbench import measures as pmbench
 from artifact.harness.pmbench.numbers import week_numbers
@@ -48,6 +46,8 @@ from artifact.harness.tau2.measures import judged
 from artifact.harness.tau2.numbers import airline_numbers
 from artifact.harness.tau2.plan import AirlinePlan
 from artifact.harness.tau2.table import airline_sentence, airline_table
+from artifact.harness.tools import measures as tools
+from artifact.harness.tools.table import failing_tools_table, tools_numbers, tools_table
 from artifact.report import load_reported
 from artifact.report.numbers import write_numbers
 from artifact.runner import parse_seeds
@@ -66,10 +66,15 @@ numbers = []
 # %% [markdown]
 # ## Real tools (Table 19)
 #
-# What the original reports.
+# Each step is a tool that stamps a work order into a file; the gate stands at their dispatch. The second table has tools
+# that fail, before their work or after it.
 
 # %%
-pd.DataFrame(row for row in reported if row.table == "Table 19")
+called = tuple(verdict for verdict in tools.judged(sources) if study in ("", verdict.study))
+numbers += tools_numbers(called)
+for table in (tools_table(called, reported), failing_tools_table(called)):
+    table.write()
+    display(table.frame())
 
 # %% [markdown]
 # ## τ²-bench airline (Table 20)

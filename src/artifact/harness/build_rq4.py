@@ -12,6 +12,8 @@ from artifact.harness.tau2.compile_table import compile_table, kept_compiles
 from artifact.harness.tau2.measures import judged
 from artifact.harness.tau2.numbers import airline_numbers
 from artifact.harness.tau2.table import airline_table
+from artifact.harness.tools import measures as tools
+from artifact.harness.tools.table import failing_tools_table, tools_numbers, tools_table
 from artifact.report.numbers import write_numbers
 from artifact.report.reported import load_reported
 
@@ -48,5 +50,8 @@ def build_rq4(
     compile_table(tuple(kept_compiles(where, study))).write(tables)
     weeks = tuple(verdict for verdict in pmbench.judged(where) if study in (None, verdict.study))
     week_table(weeks, reported).write(tables)
-    write_numbers([*airline_numbers(airline), *week_numbers("rq4", weeks)], "rq4", numbers)
-    return len(airline) + len(weeks)
+    called = tuple(verdict for verdict in tools.judged(where) if study in (None, verdict.study))
+    tools_table(called, reported).write(tables)
+    failing_tools_table(called).write(tables)
+    write_numbers([*tools_numbers(called), *airline_numbers(airline), *week_numbers("rq4", weeks)], "rq4", numbers)
+    return len(called) + len(airline) + len(weeks)
