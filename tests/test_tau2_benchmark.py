@@ -74,6 +74,7 @@ def said(folder, tasks=None):
             if tasks is None or log.header.item in tasks]
 
 
+@pytest.mark.slow
 def test_a_sample_of_the_proof_says_what_the_released_logs_say(tmp_path):
     sample = ("2", "7", "29", "33")
     run(tmp_path, "gold", (Rung.RAW, Rung.ENFORCEMENT), sample)
