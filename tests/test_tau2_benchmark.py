@@ -135,6 +135,13 @@ def test_the_six_gated_tools_are_the_benchmark_s_writes():
     assert {name for name in tools.get_tools() if tools.tool_type(name) is ToolType.WRITE} == set(WriteTool)
 
 
+def test_a_fresh_environment_has_the_benchmark_s_own_database():
+    from tau2.domains.airline.environment import get_environment
+    own = get_environment()
+    assert benchmark.environment().tools.db == own.tools.db
+    assert benchmark.environment().get_db_hash() == own.get_db_hash()
+
+
 @functools.cache
 def cases():
     return wrong_writes(benchmark.environment().tools.db)

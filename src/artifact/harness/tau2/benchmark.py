@@ -78,19 +78,20 @@ def tasks() -> dict[str, Any]:
 
 
 @functools.cache
-def _database() -> str:
+def _database() -> tuple[Any, str]:
+    """The class of the database and its content; reading JSON is the fastest way to a fresh copy."""
     load()
     from tau2.domains.airline.environment import get_environment
-    return str(get_environment().tools.db.model_dump_json())
+    database = get_environment().tools.db
+    return type(database), database.model_dump_json()
 
 
 def environment(solo_mode: bool = False) -> Any:
     """A fresh environment of the domain; the evaluator makes its own by the same call."""
-    content = _database()
-    from tau2.domains.airline.data_model import FlightDB
+    kind, content = _database()
     from tau2.domains.airline.environment import get_environment
     with _uncollected():
-        database = FlightDB.model_validate_json(content)
+        database = kind.model_validate_json(content)
     return get_environment(db=database, solo_mode=solo_mode)
 
 
