@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from artifact.arms.healing import Earlier
+from artifact.arms.memory.kit import MemoryKit
 from artifact.arms.prompts import PromptSet
 from artifact.log.options import ArmOptions
-from artifact.log.records import Booking, CompileRecord, DirectiveIssued, MatchRecord
+from artifact.log.records import Booking, CompileRecord, DirectiveIssued, MatchRecord, Message
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ class Outgoing:
         The user message as this call alone shows it; None where that is `content`.
     system : str
         What ends the system prompt in this call alone; empty for nothing.
+    history : tuple of Message or None
+        The messages between system prompt and request as this call alone shows them; None for the transcript's own.
     directive, notices, checklist
         What is carried beyond the request, for the log.
     """
@@ -50,6 +53,7 @@ class Outgoing:
     content: str
     shown: str | None = None
     system: str = ""
+    history: tuple[Message, ...] | None = None
     directive: DirectiveIssued | None = None
     notices: tuple[str, ...] = ()
     checklist: str = ""
@@ -102,11 +106,14 @@ class Opening:
         Where its state comes from.
     seed : int
         The episode's seed: for corruption alone.
+    memory : MemoryKit or None
+        What a memory arm works with; None for the others.
     """
 
     prompts: PromptSet
     source: StateSource
     seed: int
+    memory: MemoryKit | None = None
 
 
 class Arm(Protocol):

@@ -21,6 +21,7 @@ _ADDED_TEXTS = {
     "matched_line": ("matched_line",),
     "named": ("named_step",),
     "notice": ("same_turn",),
+    "topk": ("recall",),
     "unresolved": ("directive_ambiguous", "directive_unresolved"),
 }
 _MATCH_SEVERAL = {"joint": "match_several", "split": "match_step_several"}

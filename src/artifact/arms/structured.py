@@ -18,7 +18,7 @@ class Ask(Protocol):
     """One helper call to the state model, budget and sampling already settled by the runner."""
 
     async def __call__(self, messages: list[Message], *, purpose: str, schema: dict[str, Any]) -> Reply:
-        """Answer `messages`; `purpose` is ``"compile"`` or ``"match"``."""
+        """Answer `messages`; `purpose` is ``"compile"``, ``"match"`` or ``"memory"``."""
         ...
 
 
@@ -67,7 +67,7 @@ async def ask_json(ask: Ask, prompts: PromptSet, prompt: str, *, purpose: str, s
     prompt : str
         The question, sent as one user message.
     purpose : str
-        ``"compile"`` or ``"match"``: decides the token budget.
+        ``"compile"``, ``"match"`` or ``"memory"``: decides the token budget.
     schema : dict
         JSON schema that the server enforces where it can.
     read : callable

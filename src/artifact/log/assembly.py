@@ -14,6 +14,7 @@ from artifact.log.records import (
     EndRecord,
     EpisodeRecord,
     MatchRecord,
+    MemoryRecord,
     Record,
     TurnRecord,
 )
@@ -40,6 +41,8 @@ class EpisodeLog:
         The file that it was read from.
     is_sealed : bool
         Whether its lines had checksums, which then agreed.
+    memories : tuple of MemoryRecord
+        What a memory arm kept and recalled, in order.
     """
 
     header: EpisodeRecord
@@ -49,6 +52,7 @@ class EpisodeLog:
     end: EndRecord | None
     source: str
     is_sealed: bool = field(default=False, compare=False)
+    memories: tuple[MemoryRecord, ...] = ()
 
     @property
     def completed(self) -> bool:
@@ -118,6 +122,7 @@ class Assembly:
         self._source = source
         self._compiles: list[CompileRecord] = []
         self._matches: list[MatchRecord] = []
+        self._memories: list[MemoryRecord] = []
         self._turns: list[TurnRecord] = []
         self._end: EndRecord | None = None
         self._scripted = 0
@@ -142,6 +147,8 @@ class Assembly:
                 self._compiles.append(record)
             case MatchRecord():
                 self._add_match(record)
+            case MemoryRecord():
+                self._add_memory(record)
             case TurnRecord():
                 self._add_turn(record)
             case EndRecord():
@@ -150,7 +157,7 @@ class Assembly:
     def finish(self, *, is_sealed: bool = False) -> EpisodeLog:
         """The log of the records taken so far."""
         return EpisodeLog(self._header, tuple(self._compiles), tuple(self._matches), tuple(self._turns), self._end,
-                          self._source, is_sealed)
+                          self._source, is_sealed, tuple(self._memories))
 
     def _add_match(self, record: MatchRecord) -> None:
         # A match is recorded next to its turn: before it, or just after.
@@ -159,6 +166,12 @@ class Assembly:
                             "the log was edited, take the original")
         self._matched.add(record.turn)
         self._matches.append(record)
+
+    def _add_memory(self, record: MemoryRecord) -> None:
+        if not len(self._memories) == len(self._turns) == record.turn:
+            raise EditedLog(f"a `memory` record for turn {record.turn} stands where turn {len(self._turns)} comes "
+                            "next; the log was edited, take the original")
+        self._memories.append(record)
 
     def _add_turn(self, record: TurnRecord) -> None:
         if record.turn != len(self._turns):

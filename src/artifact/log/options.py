@@ -28,6 +28,8 @@ class ArmOptions:
     mode : str
         Of checklist and ledger. ``"append"``: every message keeps the copy that it was sent with;
         ``"replace"``: only the current message carries one, earlier ones stand without theirs (Appendix E.2).
+        Of memory arms. ``"append"``, which may be written as ``augment``: the recall block comes on top of the
+        transcript; ``"replace"``: brief, block and the last two exchanges take its place (§3.3).
     matched_line : bool
         The checklist ends with a line that names the step of the request, without an instruction (Appendix E.2).
     role : str
@@ -81,6 +83,7 @@ class ArmOptions:
 
 OPTIONS = tuple(option.name for option in fields(ArmOptions))
 _HINTS = get_type_hints(ArmOptions)
+_ALSO_WRITTEN = {("mode", "augment"): "append"}  # the paper's word for it, of memory arms
 
 
 def options_in(logged: Mapping[str, object]) -> ArmOptions:
@@ -114,7 +117,7 @@ def value_of(name: str, text: str) -> Any:
         When there is no such option, or it has no such value.
     """
     check_known(name)
-    value: object = text
+    value: object = _ALSO_WRITTEN.get((name, text), text)
     if _HINTS[name] is bool:
         value = {"true": True, "false": False}.get(text, text)
     elif _HINTS[name] is float:

@@ -7,7 +7,7 @@ A change that can move a published number bumps `SCHEMA`.
 """
 
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
@@ -15,6 +15,7 @@ from pydantic import Field, TypeAdapter
 
 from artifact.log.calls import Call, Faults, Message, Usage
 from artifact.log.identity import ArmIdentity, Cell
+from artifact.log.memories import MemoryRecord
 from artifact.log.turns import Booking, DirectiveIssued, TurnRecord
 from artifact.taskstate import Episode, Finding, Revision, TaskGraph
 
@@ -54,6 +55,8 @@ class EpisodeRecord:
         Temperature, seed and token budgets.
     started : str
         Start time, ISO 8601 UTC.
+    memory : dict
+        What a memory arm recalls with: encoder and library; not written for other arms.
     """
 
     schema: int
@@ -68,6 +71,7 @@ class EpisodeRecord:
     state_model: dict[str, Any]
     sampling: dict[str, Any]
     started: str
+    memory: Annotated[dict[str, Any], Field(exclude_if=operator.not_)] = field(default_factory=dict)
     record: Literal["episode"] = "episode"
 
 
@@ -169,7 +173,7 @@ class EndRecord:
     record: Literal["end"] = "end"
 
 
-Record = EpisodeRecord | CompileRecord | MatchRecord | TurnRecord | EndRecord
+Record = EpisodeRecord | CompileRecord | MatchRecord | MemoryRecord | TurnRecord | EndRecord
 
 EPISODE = TypeAdapter(Episode)
 
@@ -177,11 +181,13 @@ RECORD_TYPES: dict[str, TypeAdapter[Any]] = {
     "episode": TypeAdapter(EpisodeRecord),
     "compile": TypeAdapter(CompileRecord),
     "match": TypeAdapter(MatchRecord),
+    "memory": TypeAdapter(MemoryRecord),
     "turn": TypeAdapter(TurnRecord),
     "end": TypeAdapter(EndRecord),
 }
 
 __all__ = [
     "EPISODE", "RECORD_TYPES", "SCHEMA", "ArmIdentity", "Booking", "Call", "Cell", "CompileRecord", "DirectiveIssued",
-    "EndReason", "EndRecord", "EpisodeRecord", "MatchRecord", "Message", "Record", "TurnRecord", "Usage",
+    "EndReason", "EndRecord", "EpisodeRecord", "MatchRecord", "MemoryRecord", "Message", "Record", "TurnRecord",
+    "Usage",
 ]

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from artifact.log.faults import Fault
-from artifact.log.records import CompileRecord, EndRecord, EpisodeRecord, MatchRecord, Record, TurnRecord
+from artifact.log.records import CompileRecord, EndRecord, EpisodeRecord, MatchRecord, MemoryRecord, Record, TurnRecord
 
 
 class Tally:
@@ -35,7 +35,7 @@ def faults_of(record: Record) -> tuple[Fault, ...]:
     match record:
         case TurnRecord():
             usages = [*(call.usage for call in record.superseded_replies), record.usage]
-        case CompileRecord() | MatchRecord():
+        case CompileRecord() | MatchRecord() | MemoryRecord():
             usages = [call.usage for call in record.calls]
         case EndRecord():
             return record.faults

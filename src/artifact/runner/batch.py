@@ -19,7 +19,8 @@ from typing import Any
 
 import artifact
 from artifact import paths
-from artifact.arms import PromptSet, load_prompts, make_arm
+from artifact.arms import MEMORY_ARMS, PromptSet, load_prompts, make_arm
+from artifact.arms.memory.kit import MemoryKit
 from artifact.generator import generate
 from artifact.log.faults import Fault
 from artifact.log.flush import Flusher
@@ -28,6 +29,7 @@ from artifact.log.tally import Tally
 from artifact.log.writer import EpisodeWriter
 from artifact.models import ChatModel, open_model
 from artifact.models.base import Reply
+from artifact.models.embedder import Embedder, open_embedder
 from artifact.models.outage import OUTAGE_LIMIT_S
 from artifact.runner.budgets import BUDGETS, Budgets
 from artifact.runner.commit import commit
@@ -38,7 +40,7 @@ from artifact.runner.lock import study_lock
 from artifact.runner.loop import run_to_end
 from artifact.runner.plan import EpisodePlan, StudyPlan
 from artifact.runner.progress import Progress
-from artifact.runner.sources import JournaledSource, ModelSource, OracleSource, makers_for
+from artifact.runner.sources import JournaledSource, ModelSource, OracleSource, makers_for, memory_journal
 from artifact.taskstate import Episode, ScheduleVariant
 
 TEMPERATURE = 0.0  # Appendix B.4: identical for every model and call
@@ -159,6 +161,8 @@ class Study:
         self.identities = (model.identity(), state_model.identity())
         self.commit = commit()
         self.tally = Tally()
+        needs_embedder = any(arm.name in MEMORY_ARMS for arm in plan.arms)
+        self.embedder: Embedder | None = open_embedder() if needs_embedder else None
 
     async def run(self, episodes: Sequence[EpisodePlan], concurrency: int, progress: Progress) -> RunSummary:
         """Run episodes, so many at a time."""
@@ -232,19 +236,21 @@ class Study:
             episode=episode, prompts_sha256=self.prompts.adding(plan.arm.features).sha256,
             package={"version": artifact.__version__, "commit": self.commit}, model=model, state_model=state_model,
             sampling={"temperature": TEMPERATURE, "seed": None, "budgets": asdict(self.budgets)},
-            started=datetime.now(UTC).isoformat(timespec="seconds"))
+            started=datetime.now(UTC).isoformat(timespec="seconds"),
+            memory=self.embedder.identity() if self.embedder and plan.arm.name in MEMORY_ARMS else {})
 
     def _conversation(self, plan: EpisodePlan, episode: Episode, writer: EpisodeWriter) -> Conversation:
         session = f"{plan.cell.slug}/{plan.arm.identity.slug}/{plan.seed}"
         prompts, arm = self.prompts.adding(plan.arm.features), make_arm(plan.arm)
         brief = prompts.brief(episode.graph, plan.cell.brief, arm.brief_ends_with)
         agent, helper = _bound(self.model, episode), _bound(self.state_model, episode)
+        budgets = {"compile": self.budgets.compile, "match": self.budgets.match, "memory": self.budgets.reply}
 
         async def answer(messages: Sequence[Message], *, max_tokens: int) -> Reply:
             return await agent.complete(messages, max_tokens=max_tokens, temperature=TEMPERATURE, session=session)
 
         async def ask(messages: list[Message], *, purpose: str, schema: dict[str, Any]) -> Reply:
-            budget = self.budgets.compile if purpose == "compile" else self.budgets.match
+            budget = budgets[purpose]
             return await helper.complete(messages, max_tokens=budget, temperature=TEMPERATURE,
                                          session=f"{session}:state/{schema['title']}", schema=schema)
 
@@ -258,11 +264,16 @@ class Study:
         oracle = OracleSource(episode)
         state, matcher = makers_for(plan.arm.name, plan.arm.options, model, oracle)
         source = JournaledSource(state, matcher, writer.recorded, write, share)
+        kit = None
+        if plan.arm.name in MEMORY_ARMS:
+            assert self.embedder is not None, "opened for every study with a memory arm"
+            kit = MemoryKit(ask, self.embedder, memory_journal(writer.recorded, write), brief,
+                            self.folder / "memory" / session)
         return Conversation(
             episode=episode, brief=brief, prompts=prompts, arm=arm, source=source, agent=answer,
             budgets=self.budgets, thinking=plan.cell.regime == "think",
             recorded={r.turn: r for r in writer.recorded if isinstance(r, TurnRecord)}, write=write,
-            flush_behind=writer.flush_behind)
+            flush_behind=writer.flush_behind, memory=kit)
 
     def _compile_key(self, plan: EpisodePlan, stage: str) -> str:
         """Compiles are shared per (model, prompt set, seed, S, density, domain, brief)."""

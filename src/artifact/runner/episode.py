@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from artifact.arms import Arm, Opening, Outgoing, PromptSet, Request, StateSource
+from artifact.arms.memory.kit import MemoryKit
 from artifact.arms.structured import usage_of
 from artifact.log.records import Booking, Call, EndReason, EndRecord, Message, Record, TurnRecord
 from artifact.models.base import ContextOverflow, ModelError, ModelTimeout, Reply
@@ -49,6 +50,8 @@ class Conversation:
         Appends a record to the log.
     flush_behind : callable
         Sees to it that the disk has all of the log but its last turn.
+    memory : MemoryKit or None
+        What a memory arm works with; None for the others.
     """
 
     episode: Episode
@@ -62,6 +65,7 @@ class Conversation:
     recorded: dict[int, TurnRecord]
     write: Callable[[Record], None]
     flush_behind: Callable[[], Awaitable[None]]
+    memory: MemoryKit | None = None
 
 
 async def hold(conversation: Conversation, on_turn: Callable[[int], Any] = lambda turn: None) -> EndRecord:
@@ -93,7 +97,7 @@ async def hold(conversation: Conversation, on_turn: Callable[[int], Any] = lambd
 
 
 async def _turns(c: Conversation) -> AsyncIterator[int]:
-    await c.arm.open(Opening(c.prompts, c.source, c.episode.seed))
+    await c.arm.open(Opening(c.prompts, c.source, c.episode.seed, c.memory))
     transcript = Transcript([Message("system", c.brief)])
     realized = TaskState(c.episode.graph)
     schedule = Schedule(c.episode)
@@ -154,9 +158,11 @@ async def _exchange(c: Conversation, transcript: Transcript, request: Request, o
 
 def _as_shown(transcript: Transcript, outgoing: Outgoing) -> tuple[tuple[Message, ...], Sequence[Message]]:
     """The messages that this turn shows in place of those in the history, and the conversation with them."""
-    if outgoing.shown is None and not outgoing.system:
+    if outgoing.shown is None and not outgoing.system and outgoing.history is None:
         return (), transcript
     messages = list(transcript)
+    if outgoing.history is not None:
+        messages[1:-1] = outgoing.history
     in_place: list[Message] = []
     if outgoing.system:
         messages[0] = Message("system", f"{messages[0].content}\n\n{outgoing.system}")

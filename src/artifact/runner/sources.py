@@ -10,8 +10,9 @@ from artifact.arms import ArmOptions, PromptSet, Request
 from artifact.arms.compiler import compile_plan, compile_revision
 from artifact.arms.healing import Earlier
 from artifact.arms.matcher import match
+from artifact.arms.memory.kit import Journal
 from artifact.arms.structured import Ask
-from artifact.log.records import CompileRecord, MatchRecord, Record
+from artifact.log.records import CompileRecord, MatchRecord, MemoryRecord, Record
 from artifact.taskstate import Episode, RequestKind, TaskGraph
 
 
@@ -137,6 +138,18 @@ class JournaledSource:
     def _owned(self) -> TaskGraph:
         assert self._graph is not None, "an arm without a graph asks for nothing"
         return self._graph
+
+
+def memory_journal(recorded: tuple[Record, ...], write: Callable[[Record], None]) -> Journal:
+    """The journal of a memory arm: what is recorded for a turn is not recalled again."""
+    known = {record.turn: record for record in recorded if isinstance(record, MemoryRecord)}
+
+    async def journal(turn: int, make: Callable[[], Awaitable[MemoryRecord]]) -> MemoryRecord:
+        record = known.get(turn) or await make()
+        write(record)
+        return record
+
+    return journal
 
 
 def makers_for(name: str, options: ArmOptions, model: StateMaker, oracle: StateMaker) -> tuple[StateMaker, StateMaker]:

@@ -194,6 +194,7 @@ def _episode_row(log: EpisodeLog, verdict: EpisodeVerdict) -> dict[str, Any]:
     helpers = [call for compiled in log.compiles for call in compiled.calls]
     matching = [call for match in log.matches for call in match.calls]
     helpers += matching
+    helpers += [call for memory in log.memories for call in memory.calls]
     tokens = [_tokens(record) for record in log.turns]
     return {
         "study": header.study,
