@@ -49,6 +49,8 @@ def test_options_of_the_gates_apply_to_them_alone_and_the_text_wins():
     ("enforcement:corruption=2", "the arm option corruption can't be '2'; it is a rate from 0 to 1"),
     ("enforcement:corruption=nan", "the arm option corruption can't be 'nan'; it is a rate"),
     ("enforcement:corruption=much", "the arm option corruption can't be 'much'; it is a rate"),
+    ("stream:reflect_at=0", "the arm option reflect_at can't be '0'; it is a whole number above 0"),
+    ("stream:reflect_at=often", "the arm option reflect_at can't be 'often'; it is a whole number above 0"),
     ("checklist:replace", "the arm 'checklist:replace' can't be read at 'replace'; write for instance enforcement:"),
     ("checklist:", "can't be read at ''"),
     ("directive:role=system,role=user", "names the option role twice"),
@@ -73,7 +75,8 @@ values = st.fixed_dictionaries({}, optional={
     "match_every_turn": st.booleans(), "corruption": st.floats(0, 1), "mode": st.sampled_from(["append", "replace"]),
     "matched_line": st.booleans(), "role": st.sampled_from(["user", "system"]),
     "policy": st.sampled_from(["state", "request"]), "notice": st.sampled_from(["next_turn", "same_turn"]),
-    "unresolved": st.sampled_from(["pass", "ask"]), "named": st.booleans(), "heal": st.booleans()})
+    "unresolved": st.sampled_from(["pass", "ask"]), "named": st.booleans(), "heal": st.booleans(),
+    "reflect_at": st.integers(1, 1000)})
 
 
 @settings(deadline=None)

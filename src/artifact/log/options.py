@@ -49,6 +49,8 @@ class ArmOptions:
     heal : bool
         A state that the validator flags is compiled once more with its defects named; if it is flagged still,
         nothing is refused from there on. Done bits are rebuilt from the receipts before every decision.
+    reflect_at : int
+        Of the memory stream: the summed importance of what was observed past which it reflects.
 
     Raises
     ------
@@ -68,6 +70,7 @@ class ArmOptions:
     unresolved: Literal["pass", "ask"] = "pass"
     named: bool = False
     heal: bool = False
+    reflect_at: int = 150
 
     def __post_init__(self) -> None:
         for name in OPTIONS:
@@ -83,6 +86,7 @@ class ArmOptions:
 
 OPTIONS = tuple(option.name for option in fields(ArmOptions))
 _HINTS = get_type_hints(ArmOptions)
+_KNOWN = {bool: "true or false", float: "a rate from 0 to 1", int: "a whole number above 0"}
 _ALSO_WRITTEN = {("mode", "augment"): "append"}  # the paper's word for it, of memory arms
 
 
@@ -120,9 +124,9 @@ def value_of(name: str, text: str) -> Any:
     value: object = _ALSO_WRITTEN.get((name, text), text)
     if _HINTS[name] is bool:
         value = {"true": True, "false": False}.get(text, text)
-    elif _HINTS[name] is float:
+    elif _HINTS[name] in (float, int):
         try:
-            value = float(text)
+            value = _HINTS[name](text)
         except ValueError:
             raise _bad_value(name, text) from None
     if not _takes(name, value):
@@ -141,10 +145,12 @@ def _takes(name: str, value: object) -> bool:
         return isinstance(value, bool)
     if hint is float:
         return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+    if hint is int:
+        return isinstance(value, int) and not isinstance(value, bool) and value > 0
     return isinstance(value, str) and value in get_args(hint)
 
 
 def _bad_value(name: str, value: object) -> RequestError:
     hint = _HINTS[name]
-    known = "true or false" if hint is bool else "a rate from 0 to 1" if hint is float else " or ".join(get_args(hint))
+    known = _KNOWN.get(hint) or " or ".join(get_args(hint))
     return RequestError(f"the arm option {name} can't be {value!r}; it is {known}")

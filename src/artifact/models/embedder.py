@@ -80,8 +80,12 @@ class SentenceEmbedder:
 
     def _encode(self, text: str) -> Vectors:
         if self._model is None:
-            from sentence_transformers import SentenceTransformer  # takes seconds, and is an extra
+            import torch  # takes seconds, and comes with the extra
+            from sentence_transformers import SentenceTransformer
+            from transformers.utils import logging
 
+            logging.disable_progress_bar()
+            torch.set_num_threads(1)  # a sentence is too short to share, and the engine has the other cores
             self._model = SentenceTransformer(str(self.folder), device="cpu", local_files_only=True)
         return self._model.encode(text, normalize_embeddings=True, show_progress_bar=False).astype(np.float32)
 

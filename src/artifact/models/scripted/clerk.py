@@ -11,6 +11,7 @@ import orjson
 
 from artifact.errors import RequestError
 from artifact.log.records import Message
+from artifact.models.scripted import remembering
 from artifact.models.scripted.reading import (
     offers_choice,
     orders_redo,
@@ -123,4 +124,5 @@ _ANSWERS: dict[str, Callable[[str], dict[str, Any]]] = {
     "paraphrase": _paraphrase,
     "match_several": _match_several,
     "match_step_several": _match_step_several,
+    **remembering.ANSWERS,
 }
