@@ -76,7 +76,7 @@ values = st.fixed_dictionaries({}, optional={
     "matched_line": st.booleans(), "role": st.sampled_from(["user", "system"]),
     "policy": st.sampled_from(["state", "request"]), "notice": st.sampled_from(["next_turn", "same_turn"]),
     "unresolved": st.sampled_from(["pass", "ask"]), "named": st.booleans(), "heal": st.booleans(),
-    "reflect_at": st.integers(1, 1000)})
+    "reflect_at": st.integers(1, 1000), "window": st.integers(1, 10_000)})
 
 
 @settings(deadline=None)

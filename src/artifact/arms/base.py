@@ -9,6 +9,8 @@ from artifact.arms.prompts import PromptSet
 from artifact.log.options import ArmOptions
 from artifact.log.records import Booking, CompileRecord, DirectiveIssued, MatchRecord, Message
 
+REFUSED_REPLY = "refused_reply"  # purpose, in the log, of a reply that a same-turn notice had written anew
+
 
 @dataclass(frozen=True)
 class Request:
@@ -69,10 +71,13 @@ class Outcome:
         Every booking of the turn so far, those of earlier replies to the same request included.
     again : str or None
         What the agent is told within the turn, to reply anew; None where the reply stands.
+    purpose : str
+        What the log calls a reply that is followed by another of the same turn.
     """
 
     bookings: tuple[Booking, ...]
     again: str | None = None
+    purpose: str = REFUSED_REPLY
 
 
 class StateSource(Protocol):

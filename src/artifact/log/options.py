@@ -51,6 +51,8 @@ class ArmOptions:
         nothing is refused from there on. Done bits are rebuilt from the receipts before every decision.
     reflect_at : int
         Of the memory stream: the summed importance of what was observed past which it reflects.
+    window : int
+        Of paged context: its size in tokens, at an estimated four characters a token.
 
     Raises
     ------
@@ -71,6 +73,7 @@ class ArmOptions:
     named: bool = False
     heal: bool = False
     reflect_at: int = 150
+    window: int = 3000
 
     def __post_init__(self) -> None:
         for name in OPTIONS:

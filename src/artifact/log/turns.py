@@ -62,7 +62,8 @@ class TurnRecord:
     ephemeral : tuple of Message
         Messages shown in this turn only, never part of the history: the system prompt with a system-role
         directive, the user message with a replaced checklist, each as it was shown in place of the one in the
-        history; then, for same-turn notices, each refused reply and what the agent was told about it.
+        history; then, for same-turn notices and function calls, each earlier reply of the turn and what the agent
+        was told about it. The history that a memory arm showed stands in its `memory` record.
     reply, reasoning, finish_reason : str
         The model's answer, its reasoning where it has one, and why it stopped.
     bookings : tuple of Booking
@@ -77,7 +78,8 @@ class TurnRecord:
         Tokens and time of the agent call.
     superseded_replies : tuple of Call
         Earlier replies of the same turn: purpose ``"reply"`` for one that came back empty and was asked for again
-        with a doubled budget, ``"refused_reply"`` for one that a same-turn notice had written anew.
+        with a doubled budget, ``"refused_reply"`` for one that a same-turn notice had written anew,
+        ``"function_call"`` for one that called functions of a memory, whose results were given back.
     """
 
     turn: int

@@ -8,6 +8,8 @@ from artifact.log.records import Call, Message
 from artifact.models.base import ContextOverflow, Reply
 from artifact.runner.budgets import Budgets
 
+EMPTY_REPLY = "reply"  # purpose, in the log, of a reply that came back empty and was asked for again
+
 
 class Complete(Protocol):
     """A model call with everything but messages and budget settled."""
@@ -36,7 +38,7 @@ async def answer(agent: Complete, messages: Sequence[Message], budgets: Budgets,
             continue
         if reply.text.strip() or not thinking or budget >= budgets.reply_ceiling:
             return reply, earlier
-        earlier.append(Call("reply", (), reply.text, reply.finish_reason, usage_of(reply), reply.reasoning))
+        earlier.append(Call(EMPTY_REPLY, (), reply.text, reply.finish_reason, usage_of(reply), reply.reasoning))
         budget = min(2 * budget, budgets.reply_ceiling)
 
 

@@ -14,13 +14,10 @@ from artifact.arms.structured import usage_of
 from artifact.log.records import Booking, Call, EndReason, EndRecord, Message, Record, TurnRecord
 from artifact.models.base import ContextOverflow, ModelError, ModelTimeout, Reply
 from artifact.models.transcript import Transcript
-from artifact.runner.answering import Complete, answer, replied
+from artifact.runner.answering import EMPTY_REPLY, Complete, answer, replied
 from artifact.runner.budgets import Budgets
 from artifact.runner.schedule import Schedule
 from artifact.taskstate import NOT_A_REQUEST, Episode, RequestKind, ScriptedTurn, TaskState
-
-REFUSED_REPLY = "refused_reply"  # purpose, in the log, of a reply that a same-turn notice had written anew
-
 
 @dataclass(frozen=True)
 class Conversation:
@@ -152,7 +149,7 @@ async def _exchange(c: Conversation, transcript: Transcript, request: Request, o
         if outcome.again is None:
             before = c.recorded[request.turn].superseded_replies if replies is not None else tuple(earlier)
             return _Exchange(reply, before, (*in_place, *aside), outcome.bookings)
-        earlier.append(Call(REFUSED_REPLY, (), reply.text, reply.finish_reason, usage_of(reply), reply.reasoning))
+        earlier.append(Call(outcome.purpose, (), reply.text, reply.finish_reason, usage_of(reply), reply.reasoning))
         aside += [Message("assistant", reply.text), Message("user", outcome.again)]
 
 
@@ -174,9 +171,9 @@ def _as_shown(transcript: Transcript, outgoing: Outgoing) -> tuple[tuple[Message
 
 
 def _recorded_replies(turn: TurnRecord) -> Iterator[Reply]:
-    """The replies of a turn that an earlier run has answered: those that were refused, and the one that stands."""
+    """The replies of a turn that an earlier run has answered: those that the arm had followed up, and the last."""
     for call in turn.superseded_replies:
-        if call.purpose == REFUSED_REPLY:
+        if call.purpose != EMPTY_REPLY:
             yield replied(call)
     yield replied(Call("reply", (), turn.reply, turn.finish_reason, turn.usage, turn.reasoning))
 
