@@ -21,6 +21,7 @@ _ADDED_TEXTS = {
     "matched_line": ("matched_line",),
     "named": ("named_step",),
     "notice": ("same_turn",),
+    "mem0": ("recall",),
     "paged": ("paged_context", "paged_pressure", "paged_result", "paged_summary"),
     "stream": ("importance", "recall", "reflect_insights", "reflect_questions"),
     "topk": ("recall",),

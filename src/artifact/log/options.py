@@ -73,7 +73,7 @@ class ArmOptions:
     named: bool = False
     heal: bool = False
     reflect_at: int = 150
-    window: int = 3000
+    window: int = 1500
 
     def __post_init__(self) -> None:
         for name in OPTIONS:

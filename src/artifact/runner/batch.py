@@ -21,6 +21,7 @@ import artifact
 from artifact import paths
 from artifact.arms import MEMORY_ARMS, PromptSet, load_prompts, make_arm
 from artifact.arms.memory.kit import MemoryKit
+from artifact.arms.memory.library import memory_identity
 from artifact.generator import generate
 from artifact.log.faults import Fault
 from artifact.log.flush import Flusher
@@ -237,7 +238,8 @@ class Study:
             package={"version": artifact.__version__, "commit": self.commit}, model=model, state_model=state_model,
             sampling={"temperature": TEMPERATURE, "seed": None, "budgets": asdict(self.budgets)},
             started=datetime.now(UTC).isoformat(timespec="seconds"),
-            memory=self.embedder.identity() if self.embedder and plan.arm.name in MEMORY_ARMS else {})
+            memory=(memory_identity(plan.arm.name, self.embedder)
+                    if self.embedder and plan.arm.name in MEMORY_ARMS else {}))
 
     def _conversation(self, plan: EpisodePlan, episode: Episode, writer: EpisodeWriter) -> Conversation:
         session = f"{plan.cell.slug}/{plan.arm.identity.slug}/{plan.seed}"

@@ -30,4 +30,9 @@ def summary(prompt: str) -> dict[str, Any]:
     return {"summary": " ".join(prompt[prompt.rindex("MESSAGES:\n") + len("MESSAGES:\n"):].split()[:_KEPT_WORDS])}
 
 
-ANSWERS = {"importance": importance, "questions": questions, "insights": insights, "summary": summary}
+def facts(prompt: str) -> dict[str, Any]:
+    """None: the rules here read no facts."""
+    return {"memory": []}
+
+
+ANSWERS = {"facts": facts, "importance": importance, "questions": questions, "insights": insights, "summary": summary}
