@@ -27,7 +27,8 @@ from episode_logs import always_book, booking, but, every_kind, never_book, play
 TURN_COLUMNS = [
     "cell", "arm", "options", "seed", "turn", "scripted", "kind", "label", "step", "status", "executed", "violations",
     "right", "da_executed", "da_violations", "da_right", "directive_kind", "directive_step", "matched_step",
-    "matched_redo", "refused", "false_completions", "ledger_entries", "ledger_right", "reply_chars", "prompt_tokens",
+    "matched_redo", "refused", "false_completions", "ledger_entries", "ledger_right", "recall_needed",
+    "recall_held", "reply_chars", "prompt_tokens",
     "cached_tokens", "completion_tokens", "latency_s"]
 CHANNELS = ["re_execution", "superseded", "premature", "omission", "unrequested", "refused_redo"]
 EPISODE_COLUMNS = [

@@ -24,6 +24,16 @@ def re_executions(found: Sample) -> Value:
     return count("re_executions", int(found.episodes[Channel.RE_EXECUTION.value].sum()))
 
 
+def superseded_executions(found: Sample) -> Value:
+    """Executions of a cancelled step."""
+    return count("superseded", int(found.episodes[Channel.SUPERSEDED.value].sum()))
+
+
+def premature_executions(found: Sample) -> Value:
+    """Executions of a step before its prerequisites."""
+    return count("premature", int(found.episodes[Channel.PREMATURE.value].sum()))
+
+
 def unrequested_executions(found: Sample) -> Value:
     """Executions of a step that was not requested."""
     return count("unrequested", int(found.episodes[Channel.UNREQUESTED.value].sum()))
@@ -75,3 +85,15 @@ def ledger_accuracy(found: Sample) -> Value:
     """Entries of the agent's own ledger that agree with the truth, over all turns (§3.3)."""
     turns = found.turns[found.turns["ledger_entries"] > 0]
     return share("ledger", int(turns["ledger_right"].sum()), int(turns["ledger_entries"].sum()))
+
+
+def recalled_evidence(found: Sample) -> Value:
+    """Requests whose right answer needs something that was said, and that recalled all of it (Appendix F)."""
+    turns = found.turns[found.turns["recall_needed"] > 0]
+    return share("recalled", int((turns["recall_held"] == turns["recall_needed"]).sum()), len(turns), digits=2)
+
+
+def helper_calls(found: Sample) -> Value:
+    """Mean helper calls of an episode."""
+    mean = float(found.episodes["helper_calls"].mean())
+    return Value(f"{mean:.1f}", {"helper_calls": mean})

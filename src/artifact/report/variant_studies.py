@@ -131,4 +131,31 @@ FILLERS = VariantTable(
     (_UNREQUESTED, _REFUSED), (), (),
     "Fillers carry a work order of their own, so that there is something to book on them.")
 
-ALL = (BRIEF_CONTROL, WORDING, SURFACES, NOTICE, DOMAIN, LEDGER, ASKING, HEALING, SPOOFING, FILLERS)
+_REPLACED = {"mode": "replace"}
+_MEMORIES = (("topk", "top-k"), ("mem0", "Mem0"), ("stream", "memory stream"), ("paged", "paged context"))
+
+
+def _memories(*lower: str) -> tuple[Variant, ...]:
+    """Every memory arm in both modes against each of these rungs."""
+    return tuple(
+        Variant(f"{words}, {mode}{f', {rung}' if len(lower) > 1 else ''}", arm, options, rung)
+        for arm, words in _MEMORIES for mode, options in (("replace", _REPLACED), ("augment", {})) for rung in lower)
+
+
+MEMORY = VariantTable(
+    "memory", (*map(_reference, RUNGS[:3]), *_memories("directive")),
+    (_RE_EXECUTIONS, (Column("supers."), measure.superseded_executions),
+     (Column("premat."), measure.premature_executions), _OMISSIONS, (Column("recalled"), measure.recalled_evidence)),
+    ("Table 18",), ("memory",),
+    "Replace: brief, recall block and the last two exchanges stand in the transcript's place. Augment: the block comes "
+    "on top of the transcript. Recalled: requests whose right answer needs a receipt, the cancellation or the "
+    "revision, and whose turn carried all of it from memory.")
+
+MEMORY_LOWER = VariantTable(
+    "memory_lower", (*map(_reference, RUNGS[:2]), *_memories(*RUNGS[:2])),
+    (_PROMPT, (Column("helper calls"), measure.helper_calls)), (), (),
+    "The same episodes against the rung that each row ends with. Prompt k: thousands of prompt tokens of the agent an "
+    "episode. Helper calls: calls of a model that serve the memory, an episode.")
+
+ALL = (BRIEF_CONTROL, WORDING, SURFACES, NOTICE, DOMAIN, LEDGER, ASKING, HEALING, SPOOFING, FILLERS, MEMORY,
+       MEMORY_LOWER)

@@ -13,6 +13,7 @@ from artifact.log import EpisodeLog, TurnRecord, Usage
 from artifact.scorer.completion import false_completions
 from artifact.scorer.findings import COMPILE_COLUMNS, CORRUPTION_COLUMNS, OMISSION_COLUMNS, findings_of
 from artifact.scorer.ledger import ledger_turns
+from artifact.scorer.recall import recall_turns
 from artifact.scorer.verdicts import EpisodeVerdict, TurnVerdict, score_log
 from artifact.taskstate import Channel, Violation
 
@@ -24,7 +25,8 @@ _TURN_COLUMNS = {
     "label": "str", "step": "object", "status": "object", "executed": "object", "violations": "object", "right": "bool",
     "da_executed": "object", "da_violations": "object", "da_right": "bool", "directive_kind": "object",
     "directive_step": "object", "matched_step": "object", "matched_redo": "boolean", "refused": "int64",
-    "false_completions": "int64", "ledger_entries": "int64", "ledger_right": "int64", "reply_chars": "int64",
+    "false_completions": "int64", "ledger_entries": "int64", "ledger_right": "int64", "recall_needed": "int64",
+    "recall_held": "int64", "reply_chars": "int64",
     "prompt_tokens": "int64", "cached_tokens": "int64", "completion_tokens": "int64", "latency_s": "float64",
 }
 _EPISODE_COLUMNS = {
@@ -149,7 +151,8 @@ def _frame(rows: list[dict[str, Any]], columns: dict[str, str]) -> pd.DataFrame:
 def _turn_rows(log: EpisodeLog, verdict: EpisodeVerdict) -> list[dict[str, Any]]:
     matches = {match.turn: match for match in log.matches}
     rows = []
-    for record, turn, ledger in zip(log.turns, verdict.turns, ledger_turns(log, verdict), strict=True):
+    for record, turn, ledger, recall in zip(log.turns, verdict.turns, ledger_turns(log, verdict),
+                                            recall_turns(log, verdict), strict=True):
         match = matches.get(turn.turn)
         rows.append({
             "cell": log.header.cell.slug,
@@ -164,6 +167,8 @@ def _turn_rows(log: EpisodeLog, verdict: EpisodeVerdict) -> list[dict[str, Any]]
             "false_completions": len(false_completions(record)),
             "ledger_entries": ledger.entries,
             "ledger_right": ledger.right,
+            "recall_needed": recall.needed,
+            "recall_held": recall.held,
             "reply_chars": len(record.reply),
             **_tokens(record),
             "latency_s": sum(usage.latency_s for usage in _usages(record)),
