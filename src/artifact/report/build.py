@@ -14,10 +14,12 @@ from artifact.report.comparison_table import comparison_table
 from artifact.report.example import example_logs
 from artifact.report.figure_episode import example_episode
 from artifact.report.figure_ladder import drawn_ladder
+from artifact.report.figure_memory import memory_figure
 from artifact.report.figure_preview import capability_preview
 from artifact.report.inventory_table import inventory_table
 from artifact.report.ladder import BRIEFS, Ladder, in_both_briefs, ladders
 from artifact.report.ladder_table import ladder_table
+from artifact.report.memory_window import memory_windows
 from artifact.report.numbers import rq1_numbers, rq2_numbers, write_numbers
 from artifact.report.probe_summary import load_probes
 from artifact.report.provenance_table import provenance_table
@@ -85,6 +87,7 @@ def build_report(
     logs = example_logs(where, scored)
     if logs:
         save(example_episode(logs), "episode", to.figures)
+    save(memory_figure(memory_windows(where)), "memory", to.figures)
     return BuiltReport(scored, found, results)
 
 
