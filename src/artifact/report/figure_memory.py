@@ -47,7 +47,7 @@ def memory_figure(windows: Sequence[Window]) -> Figure:
 
 
 def _label(window: Window) -> str:
-    return f"{window.arm}\n({_STORES[window.arm.partition(':')[0]]})"
+    return f"{', '.join(filter(None, (window.arm, window.mode)))}\n({_STORES[window.arm]})"
 
 
 def _draw(axis: Axes, row: int, window: Window) -> None:

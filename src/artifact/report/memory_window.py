@@ -48,7 +48,9 @@ class Window:
     Parameters
     ----------
     arm : str
-        The arm with its options.
+        The arm.
+    mode : str
+        ``"replace"`` or ``"augment"``; empty for an arm without memory.
     turn : int
         Which turn.
     blocks : dict of Block to float
@@ -59,6 +61,7 @@ class Window:
     """
 
     arm: str
+    mode: str
     turn: int
     blocks: dict[Block, float]
     past: tuple[Past, ...]
@@ -111,7 +114,8 @@ def window_of(log: EpisodeLog, at: int) -> Window:
     shown = _shown(exchanges, history)
     past = tuple(Past(scale * sum(len(message.content) for message in pair), number in shown, number in recalled)
                  for number, pair in enumerate(exchanges))
-    return Window(log.header.arm.text, at, {block: scale * count for block, count in characters.items()}, past)
+    mode = ("augment" if memory.history is None else "replace") if log.memories else ""
+    return Window(log.header.arm.name, mode, at, {block: scale * count for block, count in characters.items()}, past)
 
 
 def _shown(exchanges: Sequence[tuple[Message, Message]], history: Sequence[Message]) -> set[int]:
