@@ -9,7 +9,7 @@ from pathlib import Path
 from artifact import paths
 from artifact.arms import ARMS, RUNGS, ArmOptions, parse_arms
 from artifact.cli import harnesses
-from artifact.errors import RequestError
+from artifact.errors import InfrastructureError, RequestError
 from artifact.generator import domain_names
 from artifact.models.outage import OUTAGE_LIMIT_S
 from artifact.runner import TRAP_PROBE, ProbePlan, Progress, RunSummary, StudyPlan, parse_seeds, run_trap_probe
@@ -191,7 +191,7 @@ def _announced(plans: Sequence[StudyPlan], model: str, state_model: str,
         own = [plan for plan in plans if plan.study == study]
         try:
             look = outlook(own, model, state_model, runs=options.runs, book=book)
-        except RequestError as error:
+        except (RequestError, InfrastructureError) as error:
             print(f"{study:22} left out: {error}")
             continue
         looks.append(look)

@@ -5,10 +5,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from artifact.arms import ARMS, load_prompts
+from artifact.arms import ARMS, MEMORY_ARMS, load_prompts
 from artifact.generator import TURNS, trap_budget
 from artifact.generator.shape import SMALLEST_REVISED
 from artifact.log.pace import Pace, has_ended
+from artifact.models.embedder import open_embedder
 from artifact.runner.plan import EpisodePlan, StudyPlan
 from artifact.taskstate import ScheduleVariant
 
@@ -83,8 +84,15 @@ def outlook(plans: Iterable[StudyPlan], model: str, state_model: str, *, runs: P
         Folder of the runs.
     book : PaceBook
         Paces at hand.
+
+    Raises
+    ------
+    RequestError, InfrastructureError
+        When it can't be run here: an option or an extra is missing.
     """
     episodes = [episode for plan in plans for episode in plan.episodes(model, state_model)]
+    if any(episode.arm.name in MEMORY_ARMS for episode in episodes):
+        open_embedder()
     (study,) = {plan.study for plan in plans}
     left = [episode for episode in episodes
             if not has_ended(runs / study / episode.cell.slug / episode.arm.identity.slug / f"{episode.seed}.jsonl")]
