@@ -48,11 +48,14 @@ def test_all_studies_are_listed_before_they_start_and_go_on_from_wherever_they_s
     rows = {line.split()[0]: line.split()[1:] for line in listing.splitlines()[1:]}
     assert list(rows) == [f"{name}_smoke" for name in named_studies()]
     assert rows["release_smoke"][:4] == ["4", "4", "4", "0"]
-    assert all(re.fullmatch(r"\d+\.\d", row[4]) for row in rows.values())
+    # The study of memory is left out where its extra isn't installed.
+    left_out = [name for name, row in rows.items() if row[:2] == ["left", "out:"]]
+    assert left_out in ([], ["memory_smoke"])
+    assert all(re.fullmatch(r"\d+\.\d", row[4]) for name, row in rows.items() if name not in left_out)
     assert "release_smoke: 4 episodes (4 completed), 0 of them now" in done
     assert f"ladder_smoke: 4 episodes (4 completed), {4} of them now" in done
     again = run(capsys, tmp_path, "--study", "all", "--smoke", "--seeds", "100")
-    assert again.count("0 of them now") == len(named_studies())
+    assert again.count("0 of them now") == len(named_studies()) - len(left_out)
 
 
 def test_hours_are_unknown_without_a_log_of_the_model(capsys, tmp_path):
