@@ -48,15 +48,17 @@ from artifact.report import (
 )
 from artifact.report.comparison_table import comparison_table
 from artifact.report.figure_ladder import drawn_ladder
+from artifact.report.figure_memory import memory_figure
 from artifact.report.figure_preview import capability_preview
 from artifact.report.inventory_table import inventory_table
 from artifact.report.live import run_live
+from artifact.report.memory_window import memory_windows
 from artifact.report.numbers import rq2_numbers, write_numbers
 from artifact.report.scored import log_sources
 from artifact.report.sentences import measured_sentence, order_sentence
 from artifact.report.style import save
 from artifact.report.systems import load_systems, systems_table
-from artifact.report.variant_studies import DOMAIN, LEDGER, SURFACES
+from artifact.report.variant_studies import DOMAIN, LEDGER, MEMORY, MEMORY_LOWER, SURFACES
 
 systems_table(load_systems().system).write()
 Image(filename=save(drawn_ladder(), "ladder").png)
@@ -113,6 +115,19 @@ for variants in (SURFACES, LEDGER, DOMAIN):
     table = variants.build(scored, reported)
     table.write()
     display(table.frame())
+
+# %% [markdown]
+# ## Would memory have done?
+#
+# Retrieval, in the transcript's place and beside it, against the rungs on the same seeds; and how often it brings back
+# what the right answer needs.
+
+# %%
+for variants in (MEMORY, MEMORY_LOWER):
+    table = variants.build(scored, reported)
+    table.write()
+    display(table.frame())
+Image(filename=save(memory_figure(memory_windows(log_sources(logs))), "memory").png)
 
 # %% [markdown]
 # ## Reported and measured

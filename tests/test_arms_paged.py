@@ -23,7 +23,7 @@ from fixed_arms import Listened
 from memory_kit import WordCounts, remember, words
 
 __all__ = ["words"]
-SMALL = ArmOptions(mode="replace", window=1200)
+SMALL = ArmOptions(mode="replace", window=1600)
 
 
 class Caller:

@@ -14,7 +14,7 @@ __all__ = ["words"]
 
 @pytest.fixture
 def windows(tmp_path, words):
-    arms = parse_arms("raw,topk,topk:mode=replace,stream:mode=replace,paged:mode=replace,window=1200")
+    arms = parse_arms("raw,topk,topk:mode=replace,stream:mode=replace,paged:mode=replace,window=1600")
     remember(tmp_path, scripted_model("always-book"), *arms)
     return {(window.arm, window.mode): window for window in memory_windows([tmp_path])}
 

@@ -52,7 +52,7 @@ class ArmOptions:
     reflect_at : int
         Of the memory stream: the summed importance of what was observed past which it reflects.
     window : int
-        Of paged context: its size in tokens, at an estimated four characters a token.
+        Of paged context: its size in tokens, at an estimated three characters a token.
 
     Raises
     ------
@@ -73,7 +73,7 @@ class ArmOptions:
     named: bool = False
     heal: bool = False
     reflect_at: int = 150
-    window: int = 1500
+    window: int = 1750
 
     def __post_init__(self) -> None:
         for name in OPTIONS:

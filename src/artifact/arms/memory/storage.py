@@ -13,7 +13,7 @@ from artifact.models.embedder import Embedder
 
 PAGE = 3                    # results a page
 WORKING_CHARACTERS = 1_200  # the fixed size of the working context
-CHARACTERS_A_TOKEN = 4      # an estimate, for want of the model's own tokenizer: it decides when to evict, nothing else
+CHARACTERS_A_TOKEN = 3      # about what is seen with these messages; it decides when to evict, nothing else
 
 
 def tokens(text: str) -> int:
