@@ -66,8 +66,8 @@ numbers = []
 # %% [markdown]
 # ## Real tools (Table 19)
 #
-# Each step is a tool that stamps a work order into a file; the gate stands at their dispatch. The second table has tools
-# that fail, before their work or after it.
+# Each step is a tool that stamps a work order into a file; the gate stands at their dispatch. The second table has
+# tools that fail, before their work or after it.
 
 # %%
 called = tuple(verdict for verdict in tools.judged(sources) if study in ("", verdict.study))

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from artifact.arms import ArmOptions, ArmSpec, parse_arm, prompts
 from artifact.errors import RequestError
-from artifact.log import PACKED, RECORD_TYPES, EpisodeLog, iter_logs
+from artifact.log import RECORD_TYPES, EpisodeLog, iter_logs
+from artifact.log.reader import files_inside, is_episode_log
 from artifact.models.scripted import scripted_model
 from artifact.paths import PROMPTS, RELEASED_LOGS
 from artifact.runner import StudyPlan, run_study_async
@@ -71,7 +72,8 @@ def first_episode(packed) -> list[bytes]:
     raise AssertionError(f"{packed} holds no whole episode")
 
 
-@pytest.mark.parametrize("packed", sorted(RELEASED_LOGS.rglob(f"*{PACKED}")), ids=lambda path: path.name[:-10])
+@pytest.mark.parametrize("packed", sorted(files_inside(RELEASED_LOGS, is_episode_log)),
+                         ids=lambda path: path.name[:-10])
 def test_this_version_says_of_a_released_log_what_the_one_that_wrote_it_said(tmp_path, packed):
     """Every record is made again from the recorded replies and compared: what is sent, entered, directed, noticed."""
     log = next(iter_logs([packed]))

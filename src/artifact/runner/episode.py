@@ -19,6 +19,7 @@ from artifact.runner.budgets import Budgets
 from artifact.runner.schedule import Schedule
 from artifact.taskstate import NOT_A_REQUEST, Episode, RequestKind, ScriptedTurn, TaskState
 
+
 @dataclass(frozen=True)
 class Conversation:
     """Everything that one conversation is made of.
