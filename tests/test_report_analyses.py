@@ -239,7 +239,8 @@ def test_each_row_of_a_table_is_compared_with_a_row_of_the_same_table() -> None:
         assert len(set(labels)) == len(labels)
         for variant in table.variants:
             assert variant.against in ("", *labels[:labels.index(variant.label)])
-        distinct = {(v.arm, tuple(sorted(v.options.items())), v.schedule, v.brief, v.domain) for v in table.variants}
+        distinct = {(v.arm, tuple(sorted(v.options.items())), v.schedule, v.brief, v.domain, v.against)
+                    for v in table.variants}
         assert len(distinct) == len(labels)
 
 
@@ -255,7 +256,7 @@ def test_a_reference_alone_makes_no_comparison() -> None:
 
 def test_reported_values_stand_below_the_measured_ones_with_their_bounds() -> None:
     none = scored()
-    assert r"\quad enforcement.role=system & 0.26 & -- & -- & 70" in SURFACES.build(none, REPORTED).tex
+    assert r"\quad enforcement, role=system & 0.26 & -- & -- & 70" in SURFACES.build(none, REPORTED).tex
     assert r"$\geq$ 0.976, $\leq$ 0.977" in WORDING.build(none, REPORTED).tex
     assert "68 & 17/68 & 16/68 & 35/68" in attribution_table(none, REPORTED).tex
     assert "Reported" not in ASKING.build(none, REPORTED).tex + HEALING.build(none, REPORTED).tex

@@ -19,6 +19,7 @@ from artifact.log import EndReason, iter_logs
 from artifact.models import llamacpp, open_model, serve, weights
 from artifact.models.openai_compatible import OpenAICompatible
 from artifact.models.registry import find_model
+from artifact.models.vllm_server import VllmSettings
 from artifact.report import build_report
 from artifact.report.build import Destination
 from artifact.report.faults_table import faults_table
@@ -206,8 +207,9 @@ def test_no_engine_is_started_on_weights_whose_hash_was_not_checked(monkeypatch:
     path.write_bytes(b"GGUF not what it is called")
     status = path.stat()
     path.with_suffix(".checked").write_text(f"{status.st_size} {status.st_mtime_ns}")
+    settings = VllmSettings(port=0)
     start = {"open": lambda: asyncio.run(open_model(entry.name)),
-             "serve": lambda: serve.serve("llamacpp", entry.name, port=0)}[how]
+             "serve": lambda: serve.serve("llamacpp", entry.name, settings, least_context=0, say=print)}[how]
     with pytest.raises(RequestError, match="damaged"):
         start()
 

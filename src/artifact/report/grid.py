@@ -4,6 +4,7 @@ Every analysis of RQ3 has this form, so that measured and reported values stand 
 paper's text doesn't give reads ``--``, what was not run here reads ``not run``.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -178,12 +179,18 @@ def _reported_rows(
             continue
         for index, column in enumerate(columns):
             if row.metric in column.metrics and column.arm in ("", row.arm):
-                arm = "" if column.arm else row.arm.replace(",", ", ")
+                arm = "" if column.arm else _arm_words(row.arm)
                 values = found.setdefault(_cell_words(row), {}).setdefault(arm, {})
                 values.setdefault(index, []).append(_printed(row))
     return {cell: {arm: [escape(", ".join(values[index])) if index in values else ABSENT
                          for index in range(len(columns))] for arm, values in arms.items()}
             for cell, arms in found.items()}
+
+
+def _arm_words(arm: str) -> str:
+    """An arm of the reported values in words: ``memory.top_k.augment->directive`` is top k, augment to directive."""
+    parts = re.sub(r"\.(?=[a-z])", ",", arm.removeprefix("memory.")).replace("->", " to ").replace("_", " ")
+    return ", ".join(part.strip() for part in parts.split(","))
 
 
 def _printed(row: Reported) -> str:
