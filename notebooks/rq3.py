@@ -49,6 +49,7 @@ from artifact.report.figure_corruption import corruption_effect
 from artifact.report.live import run_live
 from artifact.report.numbers import write_numbers
 from artifact.report.numbers_rq3 import rq3_numbers
+from artifact.report.numbers_variants import variant_numbers
 from artifact.report.obedience_table import obedience_table
 from artifact.report.overhead_table import overhead_table
 from artifact.report.probe_summary import load_probes, probe_sentence
@@ -57,7 +58,7 @@ from artifact.report.scored import log_sources
 from artifact.report.sentences import measured_sentence
 from artifact.report.style import save
 from artifact.report.validator_gate import validator_gate_table
-from artifact.report.variant_studies import ASKING, FILLERS, HEALING, NOTICE, SPOOFING, WORDING
+from artifact.report.variant_studies import ALL, ASKING, FILLERS, HEALING, NOTICE, SPOOFING, WORDING
 
 if live:
     run_live(
@@ -163,4 +164,5 @@ overhead.write()
 display(overhead.frame())
 results = evaluate((claim for claim in load_claims() if claim.question == 3), scored)
 print(claims_text(results))
-write_numbers([*rq3_numbers(scored, found), *probe_numbers("rq3", probes)], "rq3")
+cited = [*rq3_numbers(scored, found), *probe_numbers("rq3", probes), *variant_numbers("rq3", scored, ALL)]
+write_numbers(cited, "rq3")

@@ -15,6 +15,7 @@ from artifact.report.ladder import Ladder
 from artifact.report.models_table import models_table
 from artifact.report.numbers import write_numbers
 from artifact.report.numbers_rq3 import rq3_numbers
+from artifact.report.numbers_variants import variant_numbers
 from artifact.report.obedience_table import obedience_table
 from artifact.report.overhead_table import overhead_table
 from artifact.report.probe_table import probe_numbers, trap_probe_table
@@ -47,4 +48,5 @@ def write_rq3(
     save(channel_decomposition(scored), "channel_rates", figures)
     save(channel_decomposition(scored, *DENSE), "dense", figures)
     save(corruption_effect(scored, reported), "corruption", figures)
-    write_numbers([*rq3_numbers(scored, found), *probe_numbers("rq3", probes)], "rq3", numbers)
+    cited = [*rq3_numbers(scored, found), *probe_numbers("rq3", probes), *variant_numbers("rq3", scored, ALL)]
+    write_numbers(cited, "rq3", numbers)
