@@ -15,11 +15,13 @@ from artifact.report import BuiltReport, build_report, ladders, load_scored
 from artifact.report.build import Destination
 from artifact.report.example import example_logs
 from artifact.report.numbers import Number, configuration_name, ladder_numbers, totals, write_numbers
+from artifact.report.numbers_variants import variant_numbers
 from artifact.report.provenance_table import provenance_table
 from artifact.report.scored import log_sources
 from artifact.report.sentences import measured_sentence, order_sentence, rung_sentence
+from artifact.report.variant_studies import WORDING
 from episode_logs import always_book, every_kind, perfect, play, save, state_bound
-from report_frames import LARGE, RUNGS, SMALL, climb, scored
+from report_frames import LARGE, RUNGS, SMALL, climb, episodes, scored, turn
 
 AGENTS = {"raw": always_book, "checklist": perfect, "directive": perfect, "enforcement": always_book}
 
@@ -142,6 +144,12 @@ def test_the_example_is_the_lowest_seed_that_all_rungs_completed(runs: Path) -> 
     assert [log.header.seed for log in example_logs([runs], load_scored([runs]), seed=101)] == [101] * 4
 
 
+def test_another_arm_alone_makes_no_ladder() -> None:
+    rows = [row | {"arm": "ledger", "study": "self_ledger"} for row in episodes("raw", [True])]
+    assert ladders(scored(rows).episodes) == ()
+    assert len(ladders(scored(rows, episodes("raw", [True])).episodes)) == 1
+
+
 def test_a_seed_that_no_rung_completed_is_refused(runs: Path) -> None:
     with pytest.raises(RequestError, match="no completed episode has seed 102"):
         example_logs([runs], load_scored([runs]), seed=102)
@@ -152,6 +160,18 @@ def test_two_prompt_sets_and_two_schedules_of_one_agent_have_numbers_of_their_ow
     kinds = [replace(ladder.configuration, prompts=prompts, schedule=schedule)
              for prompts in ("fewshot", "paper") for schedule in ("canonical", "rotated", "ambiguous=0.15")]
     assert len({configuration_name(kind) for kind in kinds}) == len(kinds)
+
+
+def test_a_variant_has_its_number_beside_the_rows_that_it_is_compared_with() -> None:
+    rows = [row | {"schedule": "held_out=x@1", "cell": "x", "study": "wording"}
+            for row in episodes("enforcement", [True, False, False])]
+    flags = [turn("enforcement", 100, number, kind=kind, matched_step="s1", matched_redo=True) | {
+        "cell": "x", "study": "wording"} for number, kind in enumerate(("legit_redo", "ask"))]
+    logs = scored(episodes("enforcement", [True, True, False, True]), rows, turns=flags)
+    numbers = {re.sub("Coder.*SFive", "", number.name): number.text
+               for number in variant_numbers("rq3", logs, [WORDING])}
+    assert numbers == {"RqThreeWordingEnforcementCanonical": "2/3", "RqThreeWordingEnforcementHeldOut": "1/3",
+                       "RqThreeWordingEnforcementHeldOutRedoFlags": "1/2"}
 
 
 def test_numbers_are_defined_once_each_with_where_they_come_from(tmp_path: Path) -> None:

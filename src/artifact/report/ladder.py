@@ -135,7 +135,8 @@ def ladders(episodes: pd.DataFrame, wanted: Iterable[Configuration] = ()) -> tup
         Sorted by study, capability of the model, size, density, domain, regime, brief.
     """
     outcomes: dict[Configuration, dict[tuple[Scoring, str], dict[int, bool | None]]] = {c: {} for c in wanted}
-    main = episodes[(episodes["options"] == MAIN_OPTIONS) & (episodes["schedule"] == CANONICAL)]
+    main = episodes[(episodes["options"] == MAIN_OPTIONS) & (episodes["schedule"] == CANONICAL)
+                    & episodes["arm"].isin(RUNGS)]  # another arm alone makes no ladder
     for row in main.to_dict("records"):
         found = outcomes.setdefault(configuration_of(row), {})
         for scoring in Scoring:

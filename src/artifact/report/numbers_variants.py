@@ -1,4 +1,4 @@
-"""What the text may cite of the variants: strict success of each row that has logs, and the row it is compared with."""
+"""What the text may cite of the variants: of each row that has logs, strict success and the matcher's redo flags."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -6,12 +6,13 @@ from dataclasses import replace
 from artifact.report.numbers import Number, configuration_name
 from artifact.report.scored import ScoredLogs
 from artifact.report.tex import macro_name
+from artifact.report.variant_measures import redo_precision
 from artifact.report.variant_table import VariantTable
 from artifact.report.variants import comparisons
 
 
 def variant_numbers(notebook: str, scored: ScoredLogs, tables: Iterable[VariantTable]) -> list[Number]:
-    """Strict success as k/n, a macro for each row of each table; a row without logs has none.
+    """Counts as k/n, macros for each row of each table; a row without logs has none.
 
     Parameters
     ----------
@@ -28,7 +29,10 @@ def variant_numbers(notebook: str, scored: ScoredLogs, tables: Iterable[VariantT
             # Rows of one comparison come from several studies, so the name goes without.
             stem = macro_name(notebook, table.name, configuration_name(replace(comparison.configuration, study="")))
             for label, found in comparison.samples.items():
-                where = f"study {found.configuration.study}, cell {found.configuration.cell}, {label}, strict success"
-                strict = int(found.episodes["strict"].sum())
-                numbers.append(Number(stem + macro_name(label), f"{strict}/{found.n}", where))
+                name = stem + macro_name(label)
+                where = f"study {found.configuration.study}, cell {found.configuration.cell}, {label}"
+                strict, redo = int(found.episodes["strict"].sum()), redo_precision(found)
+                numbers.append(Number(name, f"{strict}/{found.n}", f"{where}, strict success"))
+                if redo.detail:
+                    numbers.append(Number(f"{name}RedoFlags", redo.detail.strip("()"), f"{where}, right redo flags"))
     return numbers

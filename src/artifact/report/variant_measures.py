@@ -69,6 +69,14 @@ def matcher_agreement(found: Sample) -> Value:
     return share("matcher", int(requests["agrees"].sum()), len(requests))
 
 
+def redo_precision(found: Sample) -> Value:
+    """Requests that the matcher flagged as an order to redo and that are one; a false flag admits a re-execution."""
+    flagged = found.turns[found.turns["matched_redo"].eq(True).fillna(False).astype(bool)]
+    if flagged.empty:
+        return Value("--", {"redo_precision_k": "", "redo_precision_n": ""})
+    return share("redo_precision", int((flagged["kind"] == RequestKind.LEGIT_REDO).sum()), len(flagged), digits=2)
+
+
 def omissions_naming_another(found: Sample) -> Value:
     """Episodes whose first omitted ask was answered by naming another step, of the episodes with an omission."""
     first = found.omissions.sort_values("turn").drop_duplicates("seed")

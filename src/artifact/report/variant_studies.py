@@ -14,6 +14,7 @@ BOTH = f"{HELD_OUT},{AMBIGUOUS}"  # "adds" in the caption of the paper's Table 4
 _HAZARD = (Column("hazard"), measure.fresh_order_hazard)
 _MATCHER = (Column("matcher", ("matcher_agreement", "matcher_agreement_min", "matcher_agreement_max")),
             measure.matcher_agreement)
+_REDO = (Column("redo prec."), measure.redo_precision)
 _BOOKED = (Column("ambig. booked", ("ambiguous_probes_booked",)), measure.ambiguous_booked)
 _REFUSED = (Column("refused", ("refused_bookings",)), measure.refused_bookings)
 _PROMPT = (Column("prompt k"), measure.prompt_tokens)
@@ -47,10 +48,11 @@ WORDING = VariantTable(
         Variant(f"{arm}, held out", arm, against=f"{arm}, canonical", schedule=HELD_OUT),
         Variant(f"{arm}, ambiguous", arm, against=f"{arm}, canonical", schedule=AMBIGUOUS, is_optional=True),
         Variant(f"{arm}, held out, ambiguous", arm, against=f"{arm}, canonical", schedule=BOTH))),
-    (_MATCHER, (Column("other named"), measure.omissions_naming_another), _BOOKED), ("Table 4",), RUNGS,
+    (_MATCHER, _REDO, (Column("other named"), measure.omissions_naming_another), _BOOKED), ("Table 4",), RUNGS,
     "Rotated: another of a step's own paraphrases. Held out: asks, premature and redo wordings rewritten by a model "
     "that is not under test. Ambiguous: probes that name two eligible steps come on top, and nothing is to be booked "
-    "on them. Matcher: requests resolved to their step. Other named: episodes whose first omitted ask was answered by "
+    "on them. Matcher: requests resolved to their step. Redo prec.: requests flagged as orders to "
+    "redo that are. Other named: episodes whose first omitted ask was answered by "
     "naming another step, of the episodes with an omission.")
 
 SURFACES = VariantTable(
@@ -100,7 +102,7 @@ ASKING = VariantTable(
                       is_optional=schedule == AMBIGUOUS),
               Variant(f"{arm} that asks, {words}", arm, {"unresolved": "ask", "named": True}, f"{arm}, {words}",
                       schedule, is_optional=schedule == AMBIGUOUS))),
-    (_MATCHER, _BOOKED, _UNREQUESTED, _OMISSIONS), (), (),
+    (_MATCHER, _REDO, _BOOKED, _RE_EXECUTIONS, _UNREQUESTED, _OMISSIONS), (), (),
     "A gate that asks which step is meant when none or two are named, admits nothing then, and names the step that it "
     "resolved in words, against the paper's gate on the same schedule.")
 
