@@ -1,6 +1,8 @@
 """The gate for anyone's tools: examples that run, receipts that survive a crash."""
 
 import os
+import resource
+import signal
 import subprocess
 import sys
 import textwrap
@@ -89,6 +91,43 @@ def test_a_torn_last_line_is_cut_off_and_a_damaged_one_refused(tmp_path):
     assert KeptGate(PLAN, log).receipts == gate.receipts and log.read_bytes() == whole
     log.write_bytes(whole.replace(b"receipt", b"recipes"))
     with pytest.raises(RequestError, match=r"line 2 of .* is damaged"):
+        KeptGate(PLAN, log)
+
+
+def test_on_a_full_disk_nothing_begins_and_the_log_stays_whole(tmp_path):
+    log = tmp_path / "r.jsonl"
+    gate = KeptGate(PLAN, log)
+    whole = log.read_bytes()
+    limit, handler = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(whole) + 10, limit[1]))  # room for a part of the next line
+    try:
+        with pytest.raises(InfrastructureError, match="make room"):
+            gate.begin("order", work_order="#W0001")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert log.read_bytes() == whole and gate.open_attempts == ()
+    assert gate.begin("order", work_order="#W0002").allowed
+    assert KeptGate(PLAN, log).open_attempts == (Attempt("order", "#W0002"),)
+
+
+@pytest.mark.parametrize("line", [
+    '{"event":"revision","revision":{"cancel":"sing","rewires":[],"relax":null}}',
+    '{"event":"receipt","attempt":{"step":"sing","work_order":"#W0001"}}',
+    '{"event":"begun","attempt":{"step":"sing","work_order":"#W0001"}}', '{"event":"plan"}'])
+def test_a_line_that_the_plan_does_not_know_is_named(tmp_path, line):
+    log = tmp_path / "r.jsonl"
+    KeptGate(PLAN, log)
+    log.write_text(f"{log.read_text('utf-8')}{line}\n", "utf-8")
+    with pytest.raises(RequestError, match=r"line 2 of .* is damaged"):
+        KeptGate(PLAN, log)
+
+
+def test_receipts_without_their_plan_are_refused(tmp_path):
+    log = tmp_path / "r.jsonl"
+    KeptGate(PLAN, log).receipt("order", work_order="#W0001")
+    log.write_bytes(log.read_bytes().partition(b"\n")[2])
+    with pytest.raises(RequestError, match=r"line 1 of .* is damaged"):
         KeptGate(PLAN, log)
 
 

@@ -4,6 +4,7 @@ Invariant: what was begun and neither receipted nor found undone is never guesse
 and its receipt the gate admits no further call of that step until it is told the evidence.
 """
 
+import errno
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from artifact.errors import InfrastructureError, RequestError
 from artifact.gate.gate import Gate, Verdict
-from artifact.taskstate import Revision, TaskGraph
+from artifact.taskstate import BadGraph, Revision, TaskGraph
 
 
 @dataclass(frozen=True)
@@ -152,6 +153,8 @@ class KeptGate(Gate):
         try:
             entry = _LINE.validate_json(line)
             attempt = entry.attempt
+            if (entry.event == "plan") != (number == 1):
+                raise KeyError(entry.event)
             if entry.event == "plan":
                 if entry.plan != graph:
                     raise RequestError(f"the receipts at {self._path} are of another plan; name another file")
@@ -159,23 +162,30 @@ class KeptGate(Gate):
                 super().revise(entry.revision)
             elif attempt is not None:
                 if entry.event == "begun":
-                    self._open.append(attempt)
+                    self._open.append(Attempt(self.state.graph[attempt.step].id, attempt.work_order, attempt.turn))
                 else:
                     self._close(attempt)
                     if entry.event == "receipt":
                         super().receipt(attempt.step, work_order=attempt.work_order, turn=attempt.turn)
             else:
                 raise KeyError(entry.event)
-        except (ValidationError, KeyError):
+        except (ValidationError, KeyError, BadGraph):
             raise RequestError(f"line {number} of {self._path} is damaged; restore the file, for without it nothing "
                                "is known to be done") from None
 
     def _append(self, line: _Line) -> None:
         data = {key: value for key, value in _LINE.dump_python(line, mode="json").items() if value is not None}
+        written = orjson.dumps(data) + b"\n"
         try:
             with self._path.open("ab", buffering=0) as file:
-                file.write(orjson.dumps(data) + b"\n")
-                os.fsync(file.fileno())
+                size = file.tell()
+                try:
+                    if file.write(written) != len(written):
+                        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                    os.fsync(file.fileno())
+                except OSError:
+                    file.truncate(size)  # a refused line must not stand in front of the next one
+                    raise
         except OSError as error:
             raise InfrastructureError(f"{self._path} can't be written ({error.strerror}); make room, for what isn't "
                                       "written down must not be done") from None
