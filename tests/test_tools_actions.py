@@ -55,6 +55,7 @@ def test_prose_asks_for_nothing(reply):
 @pytest.mark.parametrize("reply", [
     "ACTION", "ACTION order #W1234", "ACTION {", 'ACTION {"tool": "order"}',
     'ACTION {"tool": 1, "work_order": "#W1234"}',
+    r'ACTION {"tool": "\ud800", "work_order": "#W1234"}', r'ACTION {"tool": "order", "work_order": "\udc00"}',
     'ACTION ["order", "#W1234"]', "ACTION " + "[" * 100_000, "ACTION " + '{"tool":' * 50_000])
 def test_what_cannot_be_read_is_malformed_and_runs_nothing(space, reply):
     assert all(isinstance(one, Malformed) for one in parse_actions(reply))

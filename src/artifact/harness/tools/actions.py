@@ -57,5 +57,13 @@ def _parsed(reply: str) -> Iterator[Action | Malformed]:
         if not isinstance(tool, str) or not isinstance(work_order, str):
             yield Malformed(line, '"tool" and "work_order" must both be there, as texts')
             continue
+        if not (_is_text(tool) and _is_text(work_order)):
+            yield Malformed(line, '"tool" and "work_order" must be texts of whole characters')
+            continue
         order = _WORK_ORDER.fullmatch(work_order.strip())
         yield Action(tool, f"#{order[1].upper()}" if order else work_order)
+
+
+def _is_text(value: str) -> bool:
+    """Whether a text can be logged; one with half of a character, which JSON may escape by itself, can't."""
+    return not any("\ud800" <= character <= "\udfff" for character in value)
