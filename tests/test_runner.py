@@ -131,6 +131,18 @@ def test_what_a_server_broke_off_is_taken_up_again(tmp_path):
     assert timeless(tmp_path / "a") == timeless(tmp_path / "b")
 
 
+def test_a_log_that_another_model_left_off_is_refused_as_it_is(tmp_path):
+    raw = (ArmSpec("raw"),)
+    run(tmp_path, Failing(10, ModelError("gone")), arms=raw, seeds=(100,))
+    (log,) = tmp_path.rglob("100.jsonl")
+    before = log.read_bytes()
+    other = Failing(10_000, ModelError("never"))
+    other.identity = lambda: {"engine": "another"}
+    with pytest.raises(RequestError, match="made by another run"):
+        run(tmp_path, other, arms=raw, seeds=(100,))
+    assert log.read_bytes() == before
+
+
 def test_gate_arms_share_one_compile(tmp_path):
     run(tmp_path, seeds=(100,))
     logs = {log.header.arm.name: log for log in iter_logs([tmp_path])}

@@ -96,9 +96,9 @@ async def _run_one(harness: Harness, item: Item, folder: Path, durable: bool) ->
     writer: LogWriter[Any] = LogWriter(path, record_types(harness.record_types), durable=durable,
                                        circumstances=_CIRCUMSTANCES)
     try:
-        given_up = writer.take_up() if writer.recorded else ()
-        recorded = writer.recorded
         writer.write(harness.header(item))
+        given_up = writer.take_up()
+        recorded = writer.recorded
         if recorded and isinstance(recorded[-1], EndRecord):
             return recorded[-1], False
         started = time.monotonic()

@@ -118,9 +118,10 @@ class LogWriter(Generic[R]):
     def take_up(self) -> tuple[Fault, ...]:
         """Cut off a last record that ended the episode for want of an answer, so that it can go on.
 
-        Gives back the faults that it told of: they belong into the record that ends the episode for good.
+        To be called when the first record is written: a log of another run is refused before anything is cut off it.
+        Gives back the faults that the end told of: they belong into the record that ends the episode for good.
         """
-        end = self.recorded[-1]
+        end = self.recorded[-1] if self.recorded else None
         if not (isinstance(end, EndRecord) and end.reason in TRANSIENT_ENDS):
             return ()
         self._cut(self._before_last)

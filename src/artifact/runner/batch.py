@@ -206,9 +206,9 @@ class Study:
                            schedule=ScheduleVariant.parse(plan.cell.schedule))
         writer = EpisodeWriter(path, durable=self.flusher is not None, flusher=self.flusher)
         try:
-            given_up = writer.take_up() if writer.recorded else ()
-            recorded = writer.recorded
             writer.write(self._header(plan, episode))
+            given_up = writer.take_up()
+            recorded = writer.recorded
             if recorded and isinstance(recorded[-1], EndRecord):
                 for record in recorded:
                     self.tally.take(record)

@@ -147,9 +147,9 @@ class _ProbeRun:
         writer: LogWriter[ProbeLine] = LogWriter(self.folder / f"{name}{PROBE_UNPACKED}", PROBE_TYPES,
                                                  durable=self.durable)
         try:
-            given_up = writer.take_up() if writer.recorded else ()
-            recorded = writer.recorded
             writer.write(self._header(episode, prompts))
+            given_up = writer.take_up()
+            recorded = writer.recorded
             if recorded and isinstance(recorded[-1], EndRecord):
                 for record in recorded:
                     self._count(record)
