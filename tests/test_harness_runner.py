@@ -136,6 +136,15 @@ def test_verify_counts_the_logs_of_a_harness_packed_or_not(tmp_path, capsys):
         assert capsys.readouterr().out == "2 episodes are as they were written\n"
 
 
+def test_a_packed_file_that_is_cut_short_is_never_read_in_silence(tmp_path):
+    run(Counting(), tmp_path / "runs")
+    (packed,) = pack_harness(tmp_path / "runs" / "s", tmp_path / "data").files
+    packed.write_bytes(packed.read_bytes()[:-5])
+    with pytest.raises(RequestError, match="cut short"):
+        steps(tmp_path / "data")
+    assert "cut short" in verify_harness_logs([tmp_path / "data"]).findings[0]
+
+
 def test_packed_logs_read_as_the_runs_do_and_unfinished_ones_stay_out(tmp_path):
     run(Counting(), tmp_path / "runs")
     (tmp_path / "runs" / "s" / "compiled").mkdir()

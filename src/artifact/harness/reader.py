@@ -123,7 +123,10 @@ def whole_lines(path: Path) -> list[bytes]:
     try:
         content = path.read_bytes()
         if path.name.endswith(PACKED_SUFFIX):
-            content = zstandard.ZstdDecompressor().decompressobj().decompress(content)
+            decompressor = zstandard.ZstdDecompressor().decompressobj()
+            content = decompressor.decompress(content)
+            if not decompressor.eof:
+                raise zstandard.ZstdError("it is cut short")
     except zstandard.ZstdError as error:
         raise RequestError(f"{path} is damaged ({error}); restore the released file") from None
     except OSError as error:
