@@ -50,6 +50,7 @@ def test_options_of_the_gates_apply_to_them_alone_and_the_text_wins():
     ("enforcement:corruption=nan", "the arm option corruption can't be 'nan'; it is a rate"),
     ("enforcement:corruption=much", "the arm option corruption can't be 'much'; it is a rate"),
     ("stream:reflect_at=0", "the arm option reflect_at can't be '0'; it is a whole number above 0"),
+    ("paged:window=99999999999999999999999", "the arm option window can't be '99999999999999999999999'; it is a whole"),
     ("stream:reflect_at=often", "the arm option reflect_at can't be 'often'; it is a whole number above 0"),
     ("checklist:replace", "the arm 'checklist:replace' can't be read at 'replace'; write for instance enforcement:"),
     ("checklist:", "can't be read at ''"),

@@ -89,7 +89,8 @@ class ArmOptions:
 
 OPTIONS = tuple(option.name for option in fields(ArmOptions))
 _HINTS = get_type_hints(ArmOptions)
-_KNOWN = {bool: "true or false", float: "a rate from 0 to 1", int: "a whole number above 0"}
+_BILLION = 10 ** 9  # an integer without end is read back from JSON as a fraction
+_KNOWN = {bool: "true or false", float: "a rate from 0 to 1", int: "a whole number above 0 and below a billion"}
 _ALSO_WRITTEN = {("mode", "augment"): "append"}  # the paper's word for it, of memory arms
 
 
@@ -149,7 +150,7 @@ def _takes(name: str, value: object) -> bool:
     if hint is float:
         return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
     if hint is int:
-        return isinstance(value, int) and not isinstance(value, bool) and value > 0
+        return isinstance(value, int) and not isinstance(value, bool) and 0 < value < _BILLION
     return isinstance(value, str) and value in get_args(hint)
 
 
