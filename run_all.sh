@@ -8,8 +8,8 @@
 #
 #       ARTIFACT_MODEL=http://localhost:8000/v1#NAME ./run_all.sh full --concurrency 32
 #
-# Needs Python 3.11 or newer, 4 GB of disk and 4 GB of memory; no GPU and no account. Writes to this folder only,
-# except that it installs TeX where apt may be used. Run it again at any time: it goes on where it stopped.
+# Needs Python 3.11 or newer, 8 GB of disk and 4 GB of memory (8 for the tests); no GPU and no account. Writes to this
+# folder only, except that it installs TeX where apt may be used. Run it again at any time: it goes on where it stopped.
 # Times are those of two CPU cores.
 
 set -euo pipefail

@@ -19,6 +19,7 @@ RUN = ["run", "--study", "t", "--harness", "tau2", "--model", "scripted:gold"]
     (["--compiles", "0"], ["--compiles"]),
     (["--sizes", "5"], ["--sizes", "lifecycle", "--harness tau2"]),
     (["--corruption", "0.1"], ["--corruption"]),
+    (["--weeks", "1:4"], ["--weeks", "pmbench"]),
     (["--arms", "raw,raw"], ["twice"]),
     (["--tasks", "1,1"], ["twice"]),
     (["--seeds", "x"], ["seeds"]),
@@ -26,6 +27,14 @@ RUN = ["run", "--study", "t", "--harness", "tau2", "--model", "scripted:gold"]
 ])
 def test_a_bad_request_is_one_sentence(capsys, tmp_path, changes, words):
     refused(capsys, [*RUN, "--runs", tmp_path, *changes], 2, *words)
+    assert not list(tmp_path.rglob("*.jsonl"))
+
+
+@pytest.mark.parametrize(("option", "harness"), [
+    (["--failure-rate", "0.1"], "tools"), (["--tasks", "3"], "tau2"), (["--weeks", "1:4"], "pmbench")])
+def test_an_option_of_a_harness_is_refused_without_it(capsys, tmp_path, option, harness):
+    refused(capsys, ["run", "--study", "t", "--model", "scripted:perfect", "--runs", tmp_path, *option], 2, option[0],
+            f"--harness {harness}")
     assert not list(tmp_path.rglob("*.jsonl"))
 
 

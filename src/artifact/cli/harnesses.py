@@ -45,12 +45,29 @@ class Commands(Protocol):
 
 HARNESSES: dict[str, Commands] = {"pmbench": harness_pmbench, "tau2": harness_tau2, "tools": harness_tools}
 
+_OWN: dict[str, frozenset[str]] = {}  # the options that each harness declares
+
 
 def add_options(run: argparse.ArgumentParser) -> None:
     """Declare what ``run`` takes for a harness."""
     run.add_argument("--harness", choices=sorted(HARNESSES), help="another world than the lifecycle testbed")
-    for _, commands in sorted(HARNESSES.items()):
+    known = _names(run)
+    for harness, commands in sorted(HARNESSES.items()):
         commands.add_options(run)
+        _OWN[harness], known = _names(run) - known, _names(run)
+
+
+def refuse_options_of_others(options: argparse.Namespace, default_of: Callable[[str], object]) -> None:
+    """Refuse options that belong to a harness which isn't the one that runs: they would be ignored."""
+    for harness, names in sorted(_OWN.items()):
+        for name in sorted(names - _OWN.get(options.harness, frozenset())):
+            if getattr(options, name) != default_of(name):
+                raise RequestError(f"--{name.replace('_', '-')} is of the harness {harness}; give --harness {harness} "
+                                   "or leave it out")
+
+
+def _names(run: argparse.ArgumentParser) -> frozenset[str]:
+    return frozenset(action.dest for action in run._actions)
 
 
 def run(options: argparse.Namespace, default_of: Callable[[str], object]) -> RunSummary:

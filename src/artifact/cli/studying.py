@@ -134,6 +134,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.executor == "ray" and (options.harness is not None or options.study == TRAP_PROBE or options.sources):
         raise RequestError("--executor ray is for conversations of the testbed, not for "
                            f"{options.harness or TRAP_PROBE}; leave it out")
+    harnesses.refuse_options_of_others(options, options.default_of)
     if options.harness is not None:
         print(_told([harnesses.run(options, options.default_of)]))
         return 0

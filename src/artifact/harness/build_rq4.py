@@ -36,7 +36,7 @@ def build_rq4(
     Returns
     -------
     int
-        How many logs were read.
+        How many logs were read; nothing is written for a study without any.
 
     Raises
     ------
@@ -46,12 +46,15 @@ def build_rq4(
     where = harness_sources() if sources is None else tuple(sources)
     reported = load_reported()
     airline = tuple(verdict for verdict in judged(where) if study in (None, verdict.study))
+    weeks = tuple(verdict for verdict in pmbench.judged(where) if study in (None, verdict.study))
+    called = tuple(verdict for verdict in tools.judged(where) if study in (None, verdict.study))
+    read = len(called) + len(airline) + len(weeks)
+    if study is not None and not read:  # a study of the lifecycle testbed, or none at all
+        return 0
     airline_table(airline, reported).write(tables)
     compile_table(tuple(kept_compiles(where, study))).write(tables)
-    weeks = tuple(verdict for verdict in pmbench.judged(where) if study in (None, verdict.study))
     week_table(weeks, reported).write(tables)
-    called = tuple(verdict for verdict in tools.judged(where) if study in (None, verdict.study))
     tools_table(called, reported).write(tables)
     failing_tools_table(called).write(tables)
     write_numbers([*tools_numbers(called), *airline_numbers(airline), *week_numbers("rq4", weeks)], "rq4", numbers)
-    return len(called) + len(airline) + len(weeks)
+    return read

@@ -39,8 +39,8 @@ class Progress:
 
     @contextlib.contextmanager
     def over(self, total: int) -> Iterator[None]:
-        """Count `total` episodes."""
-        self._total, self._started = total, time.monotonic()
+        """Count `total` episodes from here on."""
+        self._total, self._done, self._fresh, self._started = total, 0, 0, time.monotonic()
         if self._bar_wanted:
             self._bar = tqdm(total=total, unit="episode", dynamic_ncols=True)
         try:
