@@ -18,7 +18,7 @@ from artifact.models.scripted import scripted_model
 from artifact.paths import PROMPTS, RELEASED_LOGS
 from artifact.runner import StudyPlan, run_study_async
 from artifact.scorer import score_log
-from artifact.taskstate import Channel, parse_bookings
+from artifact.taskstate import Channel, ScheduleVariant, parse_bookings
 from episode_logs import records, timeless
 from fixed_arms import CODES, ask, open_arm, run_arm
 
@@ -83,7 +83,8 @@ def test_this_version_says_of_a_released_log_what_the_one_that_wrote_it_said(tmp
     before = b"".join(line + b"\n" for line in first_episode(packed))
     path.write_bytes(before)
     plan = StudyPlan(header.study, cell.model, cell.state_model, (cell.size,), (cell.density,), cell.domain, cell.brief,
-                     cell.regime, cell.prompts, (parse_arm(header.arm.text),), (header.seed,))
+                     cell.regime, cell.prompts, (parse_arm(header.arm.text),), (header.seed,),
+                     schedule=ScheduleVariant.parse(cell.schedule))
     summary = asyncio.run(run_study_async(plan, runs=tmp_path, durable=False, model=Silent(cell.model, header.model),
                                           state_model=Silent(cell.state_model, header.state_model)))
     assert summary.ended == {"completed": 1}
