@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from artifact import paths
+from artifact.arms import parse_arm
 from artifact.errors import RequestError
 from artifact.log import EndReason
 from artifact.report import BuiltReport, build_report, ladders, load_scored
@@ -109,7 +110,18 @@ def test_the_provenance_table_gives_the_command_that_runs_a_cell_again(runs: Pat
     assert (known["weights_sha256"], known["engine"], known["settings"]) == ("ab" * 32, "llama.cpp 1", "1 slots")
     assert (known["package_version"], known["commit"], known["episodes"]) == ("9", "c0ffee", "1")
     assert plain["command"] == ("artifact run --study study --model model --arms raw,checklist,directive,enforcement "
-                                "--sizes 5 --prompts paper --seeds 100:103")
+                                "--sizes 5 --densities 0.15 --prompts paper --seeds 100:103")
+
+
+def test_the_command_names_the_arms_with_their_options_the_schedule_and_the_threads(tmp_path: Path) -> None:
+    log = play(every_kind(100), perfect, arm="enforcement")
+    header = replace(log.header, arm=parse_arm("enforcement:corruption=0.01").identity, model={"threads": 1},
+                     cell=replace(log.header.cell, schedule="held_out=writer@0123"))
+    save(replace(log, header=header), tmp_path)
+    row = next(csv.DictReader(io.StringIO(provenance_table(load_scored([tmp_path]).headers).csv())))
+    assert "--arms enforcement:corruption=0.01 " in row["command"]
+    assert "--brief amended --schedule held_out=writer " in row["command"]
+    assert row["command"].endswith("--threads 1")
 
 
 def test_a_cell_that_was_measured_on_two_engines_shows_both(runs: Path) -> None:

@@ -7,6 +7,7 @@ from artifact.report.ladder import RUNGS, Configuration, order
 from artifact.report.scored import Header
 from artifact.report.tables import NOT_RUN_TEXT, Table, identifiers, state_tex
 from artifact.report.tex import Block, booktabs, escape, small
+from artifact.taskstate import CANONICAL
 
 SOURCE = "from the episode records of the logs"
 _SHORT = 12  # hexadecimal digits of a hash that are shown; the CSV has all of it
@@ -70,17 +71,20 @@ def seeds_text(seeds: Iterable[int]) -> str:
 
 
 def _command(configuration: Configuration, members: Sequence[Header]) -> str:
-    """The command that runs the rungs of the cell again."""
+    """The command that runs the arms of the cell again; a named study's own grid and schedule are replaced in it."""
     c = configuration
     words = ["artifact", "run", "--study", c.study, "--model", c.model]
     words += ["--state-model", c.state_model] if c.state_model != c.model else []
     ran = {header.arm for header in members}
-    words += ["--arms", ",".join(arm for arm in RUNGS if arm in ran), "--sizes", str(c.size)]
-    words += ["--densities", f"{c.density:g}"] if c.density != 0.15 else []
+    arms = [*(arm for arm in RUNGS if arm in ran), *sorted(ran - set(RUNGS))]
+    words += ["--arms", ",".join(arms), "--sizes", str(c.size), "--densities", f"{c.density:g}"]
     words += ["--domain", c.domain] if c.domain != "procurement" else []
-    words += ["--brief", c.brief] if c.brief != "amended" else []
+    words += ["--brief", c.brief, "--schedule", c.schedule.partition("@")[0]] if c.schedule != CANONICAL else (
+        ["--brief", c.brief] if c.brief != "amended" else [])
     words += ["--regime", c.regime] if c.regime != "no_think" else []
     words += ["--prompts", c.prompts, "--seeds", seeds_text(header.seed for header in members)]
+    threads = members[0].model.get("threads")
+    words += ["--threads", str(threads)] if threads else []
     return shlex.join(words)
 
 

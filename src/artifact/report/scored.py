@@ -167,7 +167,7 @@ def _header(log: EpisodeLog) -> Header:
     header, cell = log.header, log.header.cell
     configuration = Configuration(header.study, cell.model, cell.state_model, cell.size, cell.density, cell.domain,
                                   cell.brief.value, cell.regime, cell.prompts, cell.schedule, cell.slug)
-    return Header(header.study, cell.slug, header.arm.slug, header.seed, configuration, header.model,
+    return Header(header.study, cell.slug, header.arm.text, header.seed, configuration, header.model,
                   header.state_model, header.prompts_sha256, header.package, header.sampling)
 
 
