@@ -204,9 +204,9 @@ def test_numbers_are_defined_once_each_with_where_they_come_from(tmp_path: Path)
 
 
 def test_a_macro_name_that_occurs_twice_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="name of two"):
+    with pytest.raises(RequestError, match="name of two"):
         write_numbers([Number("A", "1", "x"), Number("A", "2", "y")], "rq1", tmp_path)
-    with pytest.raises(ValueError, match="can't be the name"):
+    with pytest.raises(RequestError, match="can't be the name"):
         write_numbers([Number("A1", "1", "x")], "rq1", tmp_path)
 
 

@@ -4,7 +4,6 @@ Invariant: after kill -9 at any instant the same command goes on, and the finish
 run would have said.
 """
 
-import asyncio
 import time
 from collections import Counter
 from dataclasses import replace
@@ -20,7 +19,7 @@ from artifact.log.records import EndRecord
 from artifact.log.writer import LogWriter
 from artifact.runner.batch import RunSummary
 from artifact.runner.lock import study_lock
-from artifact.runner.loop import run_to_end
+from artifact.runner.loop import run_to_end, side_by_side
 from artifact.runner.progress import Progress
 
 # A server may have been started anew on another port; what it serves is compared.
@@ -60,25 +59,17 @@ async def run_harness(harness: Harness, study: str, *, runs: Path = paths.RUNS, 
         with study_lock(folder):
             await harness.open(folder)
             items = harness.items()
-            waiting = iter(items)
 
-            async def worker() -> None:
+            async def one(item: Item, _: int) -> None:
                 nonlocal run_now
-                for item in waiting:
-                    end, fresh = await _run_one(harness, item, folder, durable)
-                    ended[end.reason] += 1
-                    faults.update(end.faults)
-                    run_now += fresh
-                    shown.finished(item.label, end, fresh)
+                end, fresh = await _run_one(harness, item, folder, durable)
+                ended[end.reason] += 1
+                faults.update(end.faults)
+                run_now += fresh
+                shown.finished(item.label, end, fresh)
 
             with shown.over(len(items)):
-                tasks = [asyncio.create_task(worker()) for _ in range(min(concurrency, len(items)))]
-                try:
-                    await asyncio.gather(*tasks)
-                finally:
-                    for task in tasks:
-                        task.cancel()
-                    await asyncio.gather(*tasks, return_exceptions=True)
+                await side_by_side(items, one, at_a_time=concurrency)
     finally:
         await harness.close()
     return RunSummary(study, folder, dict(sorted(ended.items())), run_now, dict(sorted(faults.items())))

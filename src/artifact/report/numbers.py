@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from artifact import paths
+from artifact.errors import RequestError
 from artifact.report.claims import ClaimResult, ClaimVerdict
 from artifact.report.ladder import BRIEFS, RUNGS, Configuration, Ladder, Scoring, adjacent_contrasts
 from artifact.report.scored import ScoredLogs
@@ -41,14 +42,15 @@ def write_numbers(numbers: Iterable[Number], notebook: str, folder: Path = paths
 
     Raises
     ------
-    ValueError
-        When a name is no macro name, or occurs twice.
+    RequestError
+        When a name is no macro name, or two studies or models would have the same: only letters and digits count.
     """
     lines = [f"% Numbers of notebook {notebook}: \\name{{}} in the text. Generated; each line above says where from."]
     seen: set[str] = set()
     for number in numbers:
         if not re.fullmatch("[A-Za-z]+", number.name) or number.name in seen:
-            raise ValueError(f"{number.name!r} can't be the name of a macro, or is the name of two")
+            raise RequestError(f"{number.name!r} can't be the name of a macro, or is the name of two; give one of the "
+                               "studies or models a name that differs in letters or digits")
         seen.add(number.name)
         lines += [f"% {' '.join(number.provenance.split())}",
                   rf"\newcommand{{\{number.name}}}{{{escape(number.text)}}}"]

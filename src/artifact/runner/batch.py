@@ -4,7 +4,6 @@ Invariant: after kill -9 at any instant the same command goes on at the next tur
 uninterrupted run would have said.
 """
 
-import asyncio
 import contextlib
 import copy
 import hashlib
@@ -38,7 +37,7 @@ from artifact.runner.compiles import CompileCache
 from artifact.runner.context import check_context
 from artifact.runner.episode import Conversation, hold
 from artifact.runner.lock import study_lock
-from artifact.runner.loop import run_to_end
+from artifact.runner.loop import run_to_end, side_by_side
 from artifact.runner.plan import EpisodePlan, StudyPlan
 from artifact.runner.progress import Progress
 from artifact.runner.sources import JournaledSource, ModelSource, OracleSource, makers_for, memory_journal
@@ -169,24 +168,16 @@ class Study:
         """Run episodes, so many at a time."""
         ended: Counter[str] = Counter()
         run_now = 0
-        waiting = iter(episodes)
 
-        async def worker() -> None:
+        async def one(episode: EpisodePlan, _: int) -> None:
             nonlocal run_now
-            for episode in waiting:
-                end, fresh = await self.run_one(episode, progress)
-                ended[end.reason] += 1
-                run_now += fresh
-                progress.finished(episode.label, end, fresh)
+            end, fresh = await self.run_one(episode, progress)
+            ended[end.reason] += 1
+            run_now += fresh
+            progress.finished(episode.label, end, fresh)
 
         with progress.over(len(episodes)):
-            tasks = [asyncio.create_task(worker()) for _ in range(min(concurrency, len(episodes)))]
-            try:
-                await asyncio.gather(*tasks)
-            finally:
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
+            await side_by_side(episodes, one, at_a_time=concurrency)
         return RunSummary(self.plan.study, self.folder, dict(sorted(ended.items())), run_now, self.tally.counts)
 
     def counting_anew(self) -> "Study":

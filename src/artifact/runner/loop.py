@@ -1,15 +1,42 @@
-"""Asynchronous work from code that is not asynchronous, in a notebook too, where a loop is already running."""
+"""Work on the loop: so many at a time, and to its end from code that is not asynchronous."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 
+async def side_by_side(items: Sequence[T], work: Callable[[T, int], Awaitable[None]], *, at_a_time: int) -> None:
+    """Work on items in their order, so many at a time; where one fails, the others are cancelled and waited for.
+
+    Parameters
+    ----------
+    items : sequence
+        What is worked on.
+    work : callable
+        Works on one; its second argument is the number of the worker that has it, from 0.
+    at_a_time : int
+        How many workers there are.
+    """
+    waiting = iter(items)
+
+    async def worker(number: int) -> None:
+        for item in waiting:
+            await work(item, number)
+
+    tasks = [asyncio.create_task(worker(number)) for number in range(min(at_a_time, len(items)))]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
 def run_to_end(start: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run a coroutine to its end, where a loop is running already in a thread of its own."""
+    """Run a coroutine to its end, in a thread of its own where a loop is running already, as in a notebook."""
     def run() -> T:
         return asyncio.run(start())
 

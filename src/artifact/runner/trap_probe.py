@@ -9,7 +9,6 @@ import contextlib
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -41,6 +40,7 @@ from artifact.runner.batch import RunSummary
 from artifact.runner.budgets import BUDGETS, Budgets
 from artifact.runner.commit import commit
 from artifact.runner.lock import study_lock
+from artifact.runner.loop import run_to_end, side_by_side
 from artifact.runner.probe_plan import ProbePlan, sample_seed
 from artifact.runner.probe_variants import ORDER, variants_of, wordings
 from artifact.runner.progress import Progress
@@ -91,16 +91,9 @@ def run_trap_probe(plan: ProbePlan, *, runs: Path = paths.RUNS, concurrency: int
                    threads: int | None = None, outage_limit_s: float = OUTAGE_LIMIT_S,
                    progress: Progress | None = None) -> RunSummary:
     """Ask what is missing of a trap-turn probe, from code that is not asynchronous; see `run_trap_probe_async`."""
-    def run() -> RunSummary:
-        return asyncio.run(run_trap_probe_async(plan, runs=runs, concurrency=concurrency, durable=durable,
-                                                threads=threads, outage_limit_s=outage_limit_s,
-                                                progress=progress or Progress.shown()))
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return run()
-    with ThreadPoolExecutor(1) as thread:  # a notebook has a loop of its own
-        return thread.submit(run).result()
+    return run_to_end(lambda: run_trap_probe_async(plan, runs=runs, concurrency=concurrency, durable=durable,
+                                                   threads=threads, outage_limit_s=outage_limit_s,
+                                                   progress=progress or Progress.shown()))
 
 
 class _ProbeRun:
@@ -115,28 +108,20 @@ class _ProbeRun:
     async def all(self, episodes: Sequence[TrapEpisode], concurrency: int, progress: Progress) -> RunSummary:
         ended: Counter[str] = Counter()
         run_now = 0
-        waiting = iter(episodes)
 
-        async def worker(number: int) -> None:
+        async def one(episode: TrapEpisode, worker: int) -> None:
             nonlocal run_now
             # A history is read here, not lived through. A session would tell the embedded engine otherwise, and it
             # would have every reply of it written again; with one slot there is nothing to keep apart.
-            session = f"{self.plan.study}/{number}" if concurrency > 1 else None
-            for episode in waiting:
-                end, fresh = await self._one(episode, session, progress)
-                ended[end.reason] += 1
-                run_now += fresh
-                header = episode.log.header
-                progress.finished(f"{header.cell.slug} {header.arm.name} seed {header.seed}", end, fresh)
+            session = f"{self.plan.study}/{worker}" if concurrency > 1 else None
+            end, fresh = await self._one(episode, session, progress)
+            ended[end.reason] += 1
+            run_now += fresh
+            header = episode.log.header
+            progress.finished(f"{header.cell.slug} {header.arm.name} seed {header.seed}", end, fresh)
 
         with progress.over(len(episodes)):
-            tasks = [asyncio.create_task(worker(number)) for number in range(min(concurrency, len(episodes)))]
-            try:
-                await asyncio.gather(*tasks)
-            finally:
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
+            await side_by_side(episodes, one, at_a_time=concurrency)
         return RunSummary(self.plan.study, self.folder, dict(sorted(ended.items())), run_now,
                           dict(sorted(self.faults.items())))
 
