@@ -33,6 +33,15 @@ def test_two_runs_of_a_study_say_the_same(tmp_path):
     assert len(timeless(first)) == 8
 
 
+def test_who_keeps_the_state_may_be_given_though_the_agent_is_named(tmp_path):
+    plan = StudyPlan("t", "scripted:reader?directive=0.8", arms=(ArmSpec("enforcement"),), sizes=(5,), seeds=(100,))
+    given = scripted_model("perfect")
+    asyncio.run(run_study_async(plan, runs=tmp_path, durable=False, state_model=given))
+    (log,) = iter_logs([tmp_path])
+    assert log.header.state_model["name"] == given.name
+    assert log.header.cell.state_model == given.name
+
+
 def test_concurrency_changes_no_log(tmp_path):
     plan = StudyPlan("t", "scripted:reader?directive=0.8", sizes=(5,), seeds=(100, 101, 102))
     run_study(plan, runs=tmp_path / "one", durable=False)

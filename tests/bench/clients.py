@@ -39,14 +39,11 @@ class Client:
         Takes the load on; raises ImportError where it isn't installed.
     uvloop : bool
         Measured on uvloop, and absent where that isn't installed.
-    ours : bool
-        Whether the goals are for it.
     """
 
     title: str
     run: Callable[[Load], Awaitable[int]]
     uvloop: bool = False
-    ours: bool = False
 
 
 def _spread(peer: peers.Peer) -> Callable[[Load], Awaitable[int]]:
@@ -88,6 +85,6 @@ CLIENTS: dict[str, Client] = {
     "aiohttp-incremental": Client("the same, body built incrementally", _spread(peers.aiohttp_incremental),
                                   uvloop=True),
     "floor": Client("raw socket (floor)", _floor),
-    "raw": Client("our full runner, raw", _runner("raw"), ours=True),
-    "enforcement": Client("our full runner, enforcement", _runner("enforcement"), ours=True),
+    "raw": Client("our full runner, raw", _runner("raw"), uvloop=True),
+    "enforcement": Client("our full runner, enforcement", _runner("enforcement"), uvloop=True),
 }

@@ -111,8 +111,9 @@ async def run_study_async(plan: StudyPlan, *, runs: Path = paths.RUNS, concurren
     async with contextlib.AsyncExitStack() as stack:
         stack.enter_context(study_lock(folder))
         if model is None:
-            model, state_model = await open_models(stack, plan, concurrency=concurrency, threads=threads,
-                                                   outage_limit_s=outage_limit_s, say=progress.say)
+            model, named = await open_models(stack, plan, concurrency=concurrency, threads=threads,
+                                             outage_limit_s=outage_limit_s, say=progress.say)
+            state_model = state_model or named
         state_model = state_model or model
         flusher = stack.enter_context(Flusher()) if durable else None
         study = Study(plan, folder, model, state_model, flusher)

@@ -1,6 +1,5 @@
 """Several plans one after another, with the models opened once."""
 
-import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 from artifact import paths
 from artifact.models.outage import OUTAGE_LIMIT_S
 from artifact.runner.batch import RunSummary, open_models, run_study_async
+from artifact.runner.loop import run_to_end
 from artifact.runner.plan import StudyPlan
 from artifact.runner.progress import Progress
 
@@ -50,5 +50,6 @@ def run_several(plans: Sequence[StudyPlan], choose: Choose, *, runs: Path = path
                 durable: bool = True, threads: int | None = None,
                 outage_limit_s: float = OUTAGE_LIMIT_S) -> tuple[RunSummary, ...]:
     """Run several plans from code that is not asynchronous, progress shown; see `run_several_async`."""
-    return asyncio.run(run_several_async(plans, choose, runs=runs, concurrency=concurrency, durable=durable,
-                                         threads=threads, outage_limit_s=outage_limit_s, progress=Progress.shown()))
+    return run_to_end(lambda: run_several_async(plans, choose, runs=runs, concurrency=concurrency, durable=durable,
+                                                threads=threads, outage_limit_s=outage_limit_s,
+                                                progress=Progress.shown()))
