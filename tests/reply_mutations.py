@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 from artifact.arms import ArmOptions, ArmSpec, Opening, Request, load_prompts, make_arm
 from artifact.arms.base import Arm
@@ -41,6 +41,7 @@ ALPHABET = (
 )
 
 
+SIZES = (5, 10, 18)
 WORDS = ("ref ", "RC-", "/#W", "not ", "already done ", "[TASK-STATE] ")
 
 
@@ -81,9 +82,22 @@ class Fuzzed:
     refused: int = 0
     cited: int = 0
 
+    def __add__(self, other: "Fuzzed") -> "Fuzzed":
+        """What came of both."""
+        return Fuzzed(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
 
-async def fuzz(replies: int, *, seed: int) -> Fuzzed:
+
+async def fuzz(replies: int, *, seed: int | str, first_episode: int = 100) -> Fuzzed:
     """Put that many mutated replies to the parsers and to an enforcement gate that knows the state.
+
+    Parameters
+    ----------
+    replies : int
+        How many, one for each scripted turn.
+    seed : int or str
+        Of the mutations.
+    first_episode : int
+        Seed of the first episode; the following ones have the following seeds.
 
     Raises
     ------
@@ -91,10 +105,10 @@ async def fuzz(replies: int, *, seed: int) -> Fuzzed:
         A booking was entered that the state forbids, or that the reply doesn't hold.
     """
     draw, found = random.Random(seed), Fuzzed()
-    number = 0
+    number = first_episode
     while found.replies < replies:
-        episode = generate(seed=100 + number, size=(5, 10, 18)[number % 3], density=0.15, domain="procurement")
-        await _fuzz_episode(episode, replies, draw, found)
+        size = SIZES[(number - 100) % len(SIZES)]
+        await _fuzz_episode(generate(seed=number, size=size), replies, draw, found)
         number += 1
     return found
 

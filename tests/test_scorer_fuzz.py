@@ -6,8 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
+from artifact.errors import RequestError
+from artifact.generator.generate import SEEDS
 from artifact.scorer import score_log
 from artifact.taskstate import parse_ref_lines
+from bench.fuzz_scorer import Share, fuzz_all
 from episode_logs import but, every_kind, play
 from reply_mutations import fuzz
 
@@ -16,6 +19,20 @@ def test_ten_thousand_mutated_replies_neither_raise_nor_book_wrongly_under_enfor
     found = asyncio.run(fuzz(10_000, seed=20261130))
     assert found.replies == 10_000
     assert min(found.ref_lines, found.entered, found.refused, found.cited) > 100, "the mutations reach everything"
+
+
+def test_what_a_million_replies_find_does_not_depend_on_the_number_of_processes() -> None:
+    shares = [Share(300, "1/0", 100), Share(300, "1/1", 107)]
+    (alone, _), (together, _) = fuzz_all(shares, 1), fuzz_all(shares, 2)
+    assert alone == together
+    assert alone.replies == 600
+
+
+def test_a_reply_that_breaks_the_scorer_is_named_by_what_makes_it_again() -> None:
+    broken = Share(1, "1/0", SEEDS)
+    with pytest.raises(RequestError) as raised:
+        fuzz_all([broken], 1)
+    assert any(repr(broken) in note for note in raised.value.__notes__)
 
 
 UNITS = [

@@ -162,7 +162,12 @@ def citations(reply: str, lines: Iterable[RefLine]) -> frozenset[str]:
     codes = {line.code for line in lines}
     if is_refusal(reply):
         return frozenset(codes)
-    return frozenset(codes - {line.code for line in lines if not is_annotated(reply, line)})
+    booked: set[str] = set()
+    for line in lines:
+        # One line outside of any refusal settles it: a reply that repeats a ref line thousands of times is as cheap.
+        if line.code not in booked and not is_annotated(reply, line):
+            booked.add(line.code)
+    return frozenset(codes - booked)
 
 
 def _claims_work(text: str) -> bool:
