@@ -4,7 +4,6 @@ Invariant: a request body is the conversation's own bytes between a few options;
 A server that comes back from an outage is the one that was measured before, or the study stops.
 """
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,28 +13,20 @@ import orjson
 from artifact.errors import InfrastructureError, RequestError
 from artifact.log.faults import Fault
 from artifact.log.records import Message
-from artifact.models.base import ContextOverflow, FinishReason, ModelError, ModelTimeout, Reply
-from artifact.models.checkpoint import weights_of_checkpoint
-from artifact.models.dialects import (
-    UNKNOWN_DIALECT,
-    ServedModel,
-    find_dialect,
-    read_models,
-    read_properties,
-    read_reply,
-)
+from artifact.models.acquaintance import Acquaintance, get_acquainted
+from artifact.models.base import ContextOverflow, FinishReason, ModelError, Reply
+from artifact.models.dialects import ServedModel, read_reply
 from artifact.models.outage import OUTAGE_LIMIT_S, Outage, Say, say_nothing
-from artifact.models.refusals import Failure, printable, reported_error
+from artifact.models.refusals import Failure, reported_error
 from artifact.models.registry import ModelEntry, Regime, SchemaSupport
 from artifact.models.retry import RetryPolicy
 from artifact.models.target import Target
 from artifact.models.transcript import Transcript, encode_messages
-from artifact.models.transport import Answer, Transport, Unreachable
+from artifact.models.transport import Transport, Unreachable
 
 TIMEOUT_S = 900.0
 """Longest time of one try, in seconds (Appendix B.4)."""
 
-_LOOK_UP_S = 30.0
 _PROBE_S = 10.0
 _NEW_BUDGET_FIELD = "max_completion_tokens"
 # From a proxy whose server is gone, or from a server that isn't ready; one that is busy lists its models all the same.
@@ -54,13 +45,9 @@ class OpenAICompatible:
         self._retry = retry
         self._shown = transport.access.shown
         self._chat_url = transport.access.url("/chat/completions")
-        self._served = ServedModel(target.model or "", None, None)
-        self._dialect = UNKNOWN_DIALECT
-        self._budget_field = self._dialect.budget_field
+        self._known = Acquaintance(ServedModel(target.model or "", None, None))
+        self._budget_field = self._known.dialect.budget_field
         self._switch: Mapping[str, Any] = target.regime_body
-        self._version: str | None = None
-        self._context: int | None = None
-        self._settings: dict[str, Any] = {}
         self._outage = Outage(f"the server at {self._shown}", self._is_back, limit_s=outage_limit_s, say=say)
 
     @classmethod
@@ -112,16 +99,17 @@ class OpenAICompatible:
 
     def identity(self) -> dict[str, Any]:
         """What a result is measured on, as the server told it: engine, version, served model, context."""
+        known = self._known
         return {
             "name": self.name,
-            "engine": self._dialect.engine,
-            "engine_version": self._version,
+            "engine": known.dialect.engine,
+            "engine_version": known.version,
             "endpoint": self._shown,
-            "model": self._served.name,
-            "context": self._context,
+            "model": known.served.name,
+            "context": known.context,
             "schema_support": str(self._target.schema_support),
             "regime": str(self._target.regime),
-            **self._settings,
+            **known.settings,
         }
 
     async def complete(self, messages: Sequence[Message], *, max_tokens: int, temperature: float = 0.0,
@@ -136,7 +124,7 @@ class OpenAICompatible:
         if schema is not None:
             options |= self._schema_body(schema)
         encoded = messages.body if isinstance(messages, Transcript) else encode_messages(messages)
-        opening = b'{"model":' + orjson.dumps(self._served.name) + b',"messages":['
+        opening = b'{"model":' + orjson.dumps(self._known.served.name) + b',"messages":['
 
         async def attempt() -> Reply:
             field, switch = self._budget_field, self._switch
@@ -181,8 +169,8 @@ class OpenAICompatible:
         if not reply.reasoning or self._target.regime is Regime.THINK:
             return
         who = self._transport.who
-        if not switch and self._dialect.switch.no_think:
-            self._switch = self._dialect.switch.no_think
+        if not switch and self._known.dialect.switch.no_think:
+            self._switch = self._known.dialect.switch.no_think
             raise ModelError(f"{who} reasons unless it is told not to.", transient=True, fault=Fault.OTHER_FIELDS)
         asked = "was asked not to reason and sent reasoning all the same" if switch \
             else "reasons, and there is no known way to ask it not to"
@@ -234,93 +222,19 @@ class OpenAICompatible:
         return True
 
     async def _get_acquainted(self) -> None:
-        access = self._transport.access
-        listing = await self._look_up(access.url("/models"))
-        if not listing.is_success and listing.refusal.failure not in (Failure.UNKNOWN_MODEL, Failure.REFUSED):
-            raise self._transport.error(listing.refusal, listing.headers)
-        try:
-            models = read_models(listing.body)
-        except ValueError:
-            raise RequestError(f"{self._shown}/models gives no list of models (status {listing.status}); give the "
-                               "base URL of an OpenAI-compatible server, which mostly ends in /v1.") from None
-        self._served = self._choose(models)
-        self.name = self._target.name or self._served.name
-        self._transport.who = f"{self._transport.quote(self.name)} at {self._shown}"
-        self._dialect = find_dialect(self._served.owner)
-        self._budget_field = self._dialect.budget_field
+        told = await get_acquainted(self._target, self._transport, self._retry)
+        # What a server doesn't tell this time is as it was.
+        self._known = replace(told, version=told.version or self._known.version,
+                              context=told.context or self._known.context,
+                              settings={**self._known.settings, **told.settings})
+        self.name = self._target.name or told.served.name
+        self._budget_field = told.dialect.budget_field
         # A model that the registry knows has its switch from there, or needs none.
         if self._target.regime is Regime.THINK and self._target.name is None and not self._target.regime_body:
-            self._switch = self._dialect.switch.think
-        self._context = self._served.context
-        if self._dialect.version_path is None:
-            return
-        try:
-            properties = await self._look_up(access.url_beside(self._dialect.version_path))
-        except ModelError:  # a gateway may pass on nothing but the API
-            return
-        if properties.status == 401 and self._dialect.lists_openly:
-            raise self._transport.error(properties.refusal, properties.headers)
-        if properties.is_success:
-            version, context = read_properties(properties.body, self._dialect)
-            self._version = printable(version, 100) if version else None
-            self._context = self._context or context
-        self._settings = await self._look_up_settings()
-
-    async def _look_up_settings(self) -> dict[str, Any]:
-        """What the server tells of weights and settings; empty where it tells nothing, so that no log changes."""
-        told: dict[str, Any] = {}
-        if self._served.root is not None and self._dialect.settings:
-            told["checkpoint"] = self._transport.quote(_checkpoint_name(self._served.root))
-            if weights := weights_of_checkpoint(told["checkpoint"]):
-                told["weights_sha256"] = weights
-        for path, read in self._dialect.settings:
-            try:
-                answer = await self._look_up(self._transport.access.url_beside(path))
-            except (ModelError, InfrastructureError):
-                continue
-            if answer.is_success:
-                told |= read(answer.body)
-        return told
-
-    def _choose(self, models: Sequence[ServedModel]) -> ServedModel:
-        wanted, served = self._target.model, {model.name: model for model in models}
-        if wanted in served:
-            return served[wanted]
-        if wanted is None and len(models) == 1:
-            return models[0]
-        near = difflib.get_close_matches(wanted, served, n=3) if wanted else []
-        names = [*near, *(name for name in sorted(served) if name not in near)]
-        rest = f" and {len(names) - 10} more" if len(names) > 10 else ""
-        serves = ", ".join(self._transport.quote(name) for name in names[:10]) + rest if names else "none"
-        if wanted is None:
-            raise RequestError(f"It isn't clear which model at {self._shown} is meant: it serves {serves}; name one "
-                               "behind the URL, as in http://host:8000/v1#model.")
-        raise RequestError(f"There is no model {wanted!r} at {self._shown}; it serves {serves}.")
-
-    async def _look_up(self, url: str) -> Answer:
-        """What the server answers to a question about itself; what fails in passing is tried again."""
-        async def attempt() -> Answer:
-            try:
-                answer = await self._transport.get(url, timeout_s=_LOOK_UP_S)
-            except Unreachable as error:  # said at once, not after six tries: mostly the URL is wrong
-                raise InfrastructureError(str(error)) from None
-            except ModelTimeout:
-                raise InfrastructureError(f"{self._shown} gave no answer within {_LOOK_UP_S:g} s; wait until it is "
-                                          "ready, or correct its URL.") from None
-            if answer.refusal.failure is Failure.PASSING:
-                raise self._transport.error(answer.refusal, answer.headers)
-            return answer
-
-        answer, _ = await self._retry.persist(attempt)
-        return answer
+            self._switch = told.dialect.switch.think
 
 
 def _changes(before: dict[str, Any], after: dict[str, Any]) -> str:
     """What a server says of itself otherwise than before; what it doesn't tell this time is no change."""
     return ", ".join(f"{key}: {before[key]} before, {after[key]} now" for key in before
                      if after.get(key) not in (None, before[key]))
-
-
-def _checkpoint_name(root: str) -> str:
-    """A checkpoint as its hub names it, or the last part of its folder: where it lies on a server concerns no log."""
-    return root.rstrip("/").rpartition("/")[2] if root.startswith(("/", ".", "~")) else root
