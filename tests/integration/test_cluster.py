@@ -48,7 +48,8 @@ def two_nodes(monkeypatch):
     from ray.cluster_utils import Cluster
 
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    # Ray ends workers where the whole machine is short of memory, whoever uses it: the only loss here is the one made.
+    # By default each node ends workers where the machine is 95 % full, whoever fills it, and both nodes here stand on
+    # one machine. The only loss is to be the one made; how one to the monitor ends is tested in test_runner_cluster.py.
     monkeypatch.setenv("RAY_memory_monitor_refresh_ms", "0")
     # Workers are other processes: they find the package and the tests' helpers where this one does.
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(entry for entry in sys.path if entry))

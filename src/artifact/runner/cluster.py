@@ -11,133 +11,20 @@ import contextlib
 import os
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from artifact import paths
-from artifact.errors import ArtifactError, InfrastructureError, RequestError
+from artifact.errors import InfrastructureError, RequestError
 from artifact.log.faults import Fault
-from artifact.log.flush import Flusher
-from artifact.log.records import EndRecord
-from artifact.models import ChatModel
-from artifact.models.outage import OUTAGE_LIMIT_S, say_nothing
-from artifact.runner.batch import RunSummary, Study, open_models
-from artifact.runner.context import check_context
-from artifact.runner.lock import episode_lock, study_lock
+from artifact.models.outage import OUTAGE_LIMIT_S
+from artifact.runner.batch import RunSummary
+from artifact.runner.lock import study_lock
 from artifact.runner.plan import EpisodePlan, StudyPlan
 from artifact.runner.progress import Progress
 from artifact.runner.several import Choose
-
-
-@dataclass(frozen=True)
-class WorkerSettings:
-    """What a worker is told at its start.
-
-    Parameters
-    ----------
-    models : StudyPlan
-        A plan that names the models.
-    runs : Path
-        Folder of the runs, on storage that all machines share.
-    durable : bool
-        Flush each record to the disk before going on.
-    slots : int
-        Conversations at a time, for an engine that the worker embeds.
-    threads : int or None
-        Threads of such an engine.
-    outage_limit_s : float
-        How long a server that goes down is waited for, in seconds.
-    """
-
-    models: StudyPlan
-    runs: Path
-    durable: bool
-    slots: int
-    threads: int | None
-    outage_limit_s: float
-
-
-@dataclass(frozen=True)
-class _Names:
-    """How the models that a worker reached call themselves."""
-
-    model: str
-    state_model: str
-
-
-@dataclass(frozen=True)
-class _Refusal:
-    """An error of ours on its way back from a worker."""
-
-    message: str
-    is_request: bool
-
-    @property
-    def error(self) -> ArtifactError:
-        """The error that it was."""
-        return RequestError(self.message) if self.is_request else InfrastructureError(self.message)
-
-
-@dataclass(frozen=True)
-class _Outcome:
-    """How a worker's episodes ended, whether they did so now, and the faults that their logs tell of."""
-
-    ends: tuple[tuple[EndRecord, bool], ...]
-    faults: dict[Fault, int]
-
-
-class Worker:
-    """Runs episodes in a process of its own, on its own connections to the model.
-
-    Parameters
-    ----------
-    settings : WorkerSettings
-        Which models, and where logs go.
-    """
-
-    def __init__(self, settings: WorkerSettings) -> None:
-        self._settings = settings
-        self._stack = contextlib.AsyncExitStack()  # closed with the process: what was written needs no farewell
-        self._models: tuple[ChatModel, ChatModel] | None = None
-        self._flusher: Flusher | None = None
-        self._studies: dict[StudyPlan, Study] = {}
-
-    async def open(self) -> _Names | _Refusal:
-        """Reach the models."""
-        settings = self._settings
-        try:
-            self._models = await open_models(self._stack, settings.models, concurrency=settings.slots,
-                                             threads=settings.threads, outage_limit_s=settings.outage_limit_s,
-                                             say=say_nothing)
-        except ArtifactError as error:
-            return _Refusal(str(error), isinstance(error, RequestError))
-        if settings.durable:
-            self._flusher = self._stack.enter_context(Flusher())
-        model, state_model = self._models
-        return _Names(model.name, state_model.name)
-
-    async def run(self, plan: StudyPlan, episodes: Sequence[EpisodePlan]) -> _Outcome | _Refusal:
-        """Run what is missing of some episodes of a plan, one after the other."""
-        ends = []
-        try:
-            study = self._study(plan).counting_anew()
-            for episode in episodes:
-                async with episode_lock(study.log_path(episode)):
-                    ends.append(await study.run_one(episode, Progress.silent()))
-        except ArtifactError as error:
-            return _Refusal(str(error), isinstance(error, RequestError))
-        return _Outcome(tuple(ends), study.tally.counts)
-
-    def _study(self, plan: StudyPlan) -> Study:
-        assert self._models is not None, "a worker is opened before it runs anything"
-        if plan not in self._studies:
-            model, state_model = self._models
-            study = Study(plan, self._settings.runs / plan.study, model, state_model, self._flusher)
-            check_context(model.identity(), plan.cells(model.name, state_model.name), study.prompts)
-            self._studies[plan] = study
-        return self._studies[plan]
+from artifact.runner.worker import Names, Outcome, Refusal, Worker, WorkerSettings
 
 
 async def run_on_cluster(plans: Sequence[StudyPlan], choose: Choose, *, runs: Path = paths.RUNS, concurrency: int = 1,
@@ -227,16 +114,19 @@ class _Foreman:
         """Give a worker one group after another, until it is lost."""
         import ray
 
+        lost, short_of_memory = _losses()
         while number not in self._lost:
             group = await self._queue.get()
             try:
-                outcome: _Outcome = _sound(await hand.run.remote(self._plan, group))
-            except ray.exceptions.RayActorError:
+                outcome: Outcome = _sound(await hand.run.remote(self._plan, group))
+            except (lost, short_of_memory) as error:
                 self._queue.put_nowait(group)
                 if number not in self._lost:
                     self._lost.add(number)
                     ray.kill(hand)  # one that is merely out of reach must not go on
-                    self._progress.say(f"worker {number} is lost; the others go on with its episodes")
+                    why = "ended by Ray, since its machine is short of memory" \
+                        if isinstance(error, short_of_memory) else "lost"
+                    self._progress.say(f"worker {number} is {why}; the others go on with its episodes")
                 return
             self._faults.update(outcome.faults)
             for episode, (end, fresh) in zip(group, outcome.ends, strict=True):
@@ -248,13 +138,11 @@ class _Foreman:
                 self._all_done.set()
 
 
-async def _open(hands: Sequence[Any]) -> _Names:
+async def _open(hands: Sequence[Any]) -> Names:
     """Have every worker reach the models; tells what they call themselves."""
-    import ray
-
     try:
         names = {_sound(answer) for answer in await asyncio.gather(*(hand.open.remote() for hand in hands))}
-    except ray.exceptions.RayActorError:
+    except _losses():
         raise InfrastructureError("a worker of the cluster ended at its start; check that this package is installed on "
                                   "every machine, and that their memory holds the model if it is embedded") from None
     if len(names) > 1:
@@ -263,8 +151,19 @@ async def _open(hands: Sequence[Any]) -> _Names:
     return names.pop()
 
 
+def _losses() -> tuple[type[Exception], type[Exception]]:
+    """What a call raises whose worker is gone, and where Ray's memory monitor ended it, which isn't one of the first.
+
+    The monitor goes by the memory of the whole machine, or of its control group where that has a limit: a worker may
+    pay for what others use.
+    """
+    import ray
+
+    return ray.exceptions.RayActorError, ray.exceptions.OutOfMemoryError
+
+
 def _sound(answer: Any) -> Any:
-    if isinstance(answer, _Refusal):
+    if isinstance(answer, Refusal):
         raise answer.error
     return answer
 
