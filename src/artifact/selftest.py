@@ -6,8 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from artifact.arms import RUNGS, ArmOptions, ArmSpec
+from artifact.harness.batch import run_harness
+from artifact.harness.tools.harness import RealTools
+from artifact.harness.tools.measures import judged
+from artifact.harness.tools.plan import LADDER, ToolsPlan
 from artifact.log import iter_logs
 from artifact.runner import Progress, StudyPlan, run_study
+from artifact.runner.loop import run_to_end
 from artifact.scorer import episode_frame
 
 _ORACLE = ArmOptions(state="oracle", matcher="oracle")
@@ -30,6 +35,8 @@ class Check:
         The episodes of each arm, at S=10.
     expected : int
         Strict successes over all of them.
+    with_tools : bool
+        Whether the steps are real tools instead of lines in a reply.
     """
 
     claim: str
@@ -37,6 +44,7 @@ class Check:
     arms: tuple[ArmSpec, ...]
     seeds: range
     expected: int
+    with_tools: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,6 +70,10 @@ CHECKS = (
     Check("booking every request is strict behind enforcement", "always-book",
           (ArmSpec("enforcement", _ORACLE),), range(100, 228), 128),
     Check("booking every request never is without it", "always-book", (ArmSpec("raw"),), range(100, 228), 0),
+    Check("a perfect agent with real tools is strict in every arm", "perfect", LADDER, range(300, 304), 20,
+          with_tools=True),
+    Check("a perfect agent with real tools behind a corrupted gate never is", "perfect",
+          (ArmSpec("enforcement", _CORRUPTED),), range(300, 304), 0, with_tools=True),
 )
 
 
@@ -82,10 +94,18 @@ def run_selftest(say: Callable[[str], None]) -> tuple[Result, ...]:
         with tempfile.TemporaryDirectory() as folder:
             plan = StudyPlan(f"selftest-{number}", f"scripted:{check.policy}", arms=check.arms,
                              seeds=tuple(check.seeds))
-            run_study(plan, runs=Path(folder), durable=False, progress=Progress.silent())
-            episodes = episode_frame(iter_logs([Path(folder)]))
-        result = Result(check, int(episodes["strict"].sum()), len(episodes))
+            strict = _strict(plan, Path(folder), with_tools=check.with_tools)
+        result = Result(check, sum(strict), len(strict))
         say(f"{'pass' if result.passed else 'FAIL'}  {check.claim}: {result.strict}/{result.episodes}, "
             f"{check.expected} expected")
         results.append(result)
     return tuple(results)
+
+
+def _strict(plan: StudyPlan, runs: Path, *, with_tools: bool) -> list[bool]:
+    """Run a study; of each of its episodes, whether it is strict."""
+    if with_tools:
+        run_to_end(lambda: run_harness(RealTools(ToolsPlan(plan)), plan.study, runs=runs, durable=False))
+        return [verdict.strict for verdict in judged([runs])]
+    run_study(plan, runs=runs, durable=False, progress=Progress.silent())
+    return [bool(strict) for strict in episode_frame(iter_logs([runs]))["strict"]]
