@@ -6,13 +6,20 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from artifact.arms import ArmOptions, parse_arms
+from artifact.cli.probing import print_probe_frame
+from artifact.errors import RequestError
 from artifact.harness.protocol import Harness
-from artifact.runner import StudyPlan, parse_seeds
+from artifact.runner import TRAP_PROBE, ProbePlan, StudyPlan, parse_seeds
+from artifact.runner.probe_plan import SAMPLES
 from artifact.runner.studies import parse_schedule
 from artifact.taskstate import Brief, Channel, ScheduleVariant
 
 TAKES = frozenset({"state_model", "sizes", "densities", "domain", "brief", "schedule", "own_phrasings", "regime",
-                   "prompts", "state", "matcher", "match_every_turn", "corruption"})
+                   "prompts", "state", "matcher", "match_every_turn", "corruption", "sources", "samples"})
+# What the trap-turn probe takes from the logs that it replays.
+_NOT_PROBED = ("state_model", "arms", "sizes", "densities", "domain", "brief", "schedule", "own_phrasings", "prompts",
+               "state", "matcher", "match_every_turn", "corruption", "rounds", "failure_rate", "failing",
+               "not_idempotent")
 _ROUNDS = 5
 
 
@@ -28,7 +35,12 @@ def add_options(run: argparse.ArgumentParser) -> None:
 
 
 def open_harness(options: argparse.Namespace) -> Harness:
-    """Make the harness that the options describe."""
+    """Make the harness that the options describe: the ladder, or the trap-turn probe of its logs."""
+    if options.study == TRAP_PROBE or options.sources:
+        return _open_probe(options)
+    if options.samples is not None:
+        raise RequestError("--samples is of the trap-turn probe alone; name the logs that it replays with --from, or "
+                           "leave it out")
     from artifact.cli.studying import numbers
     from artifact.harness.tools.failures import Failing
     from artifact.harness.tools.harness import RealTools
@@ -50,10 +62,31 @@ def open_harness(options: argparse.Namespace) -> Harness:
                      outage_limit_s=options.wait_for_server)
 
 
+def _open_probe(options: argparse.Namespace) -> Harness:
+    from artifact.harness.tools.trap_probe import ToolsTrapProbe
+
+    changed = [name for name in _NOT_PROBED if getattr(options, name) != options.default_of(name)]
+    if changed:
+        raise RequestError(f"the trap-turn probe takes its cells from the logs of --from; leave out "
+                           f"--{changed[0].replace('_', '-')}")
+    if not options.sources:
+        raise RequestError("the trap-turn probe replays logged conversations; name raw-arm logs of the harness tools "
+                           "with --from")
+    seeds = parse_seeds(options.seeds) if options.seeds is not None else None
+    plan = ProbePlan(options.model, tuple(options.sources), options.study, seeds, options.regime,
+                     SAMPLES if options.samples is None else options.samples)
+    return ToolsTrapProbe(plan, concurrency=options.concurrency, threads=options.threads,
+                          outage_limit_s=options.wait_for_server)
+
+
 def print_verdicts(sources: Sequence[Path], *, as_json: bool) -> None:
     """Print what the logs of this harness show, a line for each cell and arm."""
     from artifact.harness.tools.measures import as_data, judged
+    from artifact.harness.tools.trap_frame import tool_probe_frame
 
+    probes = tool_probe_frame(sources)
+    if len(probes):
+        print_probe_frame(probes, as_json=as_json)
     verdicts = judged(sources)
     if as_json:
         for verdict in verdicts:

@@ -2,18 +2,27 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def print_probes(files: Sequence[Path], *, as_json: bool) -> None:
     """Print what became of each variant, or each reply as JSON; nothing where there are no probe logs."""
+    from artifact.report.probe_summary import load_probes
+
+    if files:
+        print_probe_frame(load_probes(files), as_json=as_json)
+
+
+def print_probe_frame(probes: "pd.DataFrame", *, as_json: bool) -> None:
+    """Print what became of each variant, of replies in the columns of `artifact.scorer.probe_frame`."""
     from artifact.log.probes import ProbeVariant
     from artifact.report.clusters import interval_text
-    from artifact.report.probe_summary import configurations, load_probes, probe_sentence, summarize
+    from artifact.report.probe_summary import configurations, probe_sentence, summarize
     from artifact.scorer.probe_replies import ReplySort
 
-    if not files:
-        return
-    probes = load_probes(files)
     if as_json:
         print(probes.to_json(orient="records", lines=True), end="")
         return

@@ -136,10 +136,10 @@ class TrapRecord:
 
 @dataclass(frozen=True)
 class Change:
-    """A message of the recorded conversation, by its index, and what stands in its place."""
+    """A message of the recorded conversation, by its index, and what stands in its place; None where nothing does."""
 
     at: int
-    message: Message
+    message: Message | None
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,8 @@ class VariantRecord:
     def applied_to(self, conversation: tuple[Message, ...]) -> tuple[Message, ...]:
         """The conversation as it is asked."""
         replaced = {change.at: change.message for change in self.changes}
-        return tuple(replaced.get(index, message) for index, message in enumerate(conversation))
+        asked = (replaced.get(index, message) for index, message in enumerate(conversation))
+        return tuple(message for message in asked if message is not None)
 
 
 @dataclass(frozen=True)

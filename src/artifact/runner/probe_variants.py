@@ -13,7 +13,7 @@ What the paper leaves open, and is decided here:
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 
 from artifact import paths
@@ -34,7 +34,20 @@ def wordings() -> dict[str, str]:
     return tomllib.loads((paths.PROMPTS / "trap_probe.toml").read_text("utf-8"))
 
 
-def variants_of(trap: Trap, prompts: PromptSet) -> Iterator[VariantRecord]:
+def remembered_in_ref_lines(trap: Trap, sentence: str) -> tuple[Change, ...]:
+    """The agent's own record in the text protocol with this sentence in its place."""
+    changes = []
+    for at, message in enumerate(trap.record.conversation):
+        if message.role == "assistant":
+            rewritten = _without_ref_lines(message.content, trap.record.code, sentence)
+            if rewritten != message.content:
+                changes.append(Change(at, Message(message.role, rewritten)))
+    return tuple(changes)
+
+
+def variants_of(trap: Trap, prompts: PromptSet,
+                remembered: Callable[[Trap, str], tuple[Change, ...]] = remembered_in_ref_lines,
+                ) -> Iterator[VariantRecord]:
     """Every variant of a trap turn, in the order in which they are asked.
 
     Parameters
@@ -43,14 +56,17 @@ def variants_of(trap: Trap, prompts: PromptSet) -> Iterator[VariantRecord]:
         The trap turn and the state at its start.
     prompts : PromptSet
         Where checklist and directive come from.
+    remembered : callable
+        What puts a sentence, or nothing, in the place of the agent's own record.
     """
     for variant in ORDER:
-        changes = _changes(trap, variant, prompts)
+        changes = _changes(trap, variant, prompts, remembered)
         work_order = None if variant is ProbeVariant.NO_WORK_ORDER else trap.record.work_order
         yield VariantRecord(variant, work_order, changes)
 
 
-def _changes(trap: Trap, variant: ProbeVariant, prompts: PromptSet) -> tuple[Change, ...]:
+def _changes(trap: Trap, variant: ProbeVariant, prompts: PromptSet,
+             remembered: Callable[[Trap, str], tuple[Change, ...]]) -> tuple[Change, ...]:
     record = trap.record
     request = record.conversation[-1].content
     match variant:
@@ -69,9 +85,9 @@ def _changes(trap: Trap, variant: ProbeVariant, prompts: PromptSet) -> tuple[Cha
         case ProbeVariant.DIRECTIVE_SYSTEM:
             return _briefed(trap, prompts.render("directive_done", step=record.step))
         case ProbeVariant.RECORD_PROSE:
-            return _remembered(trap, wordings()["prose"].format(text=record.step_text))
+            return remembered(trap, wordings()["prose"].format(text=record.step_text))
         case ProbeVariant.RECORD_ERASED:
-            return _remembered(trap, "")
+            return remembered(trap, "")
 
 
 def _asked(trap: Trap, request: str) -> tuple[Change, ...]:
@@ -81,16 +97,6 @@ def _asked(trap: Trap, request: str) -> tuple[Change, ...]:
 def _briefed(trap: Trap, addition: str) -> tuple[Change, ...]:
     brief = trap.record.conversation[0]
     return (Change(0, Message(brief.role, f"{brief.content}\n\n{addition}")),)
-
-
-def _remembered(trap: Trap, sentence: str) -> tuple[Change, ...]:
-    changes = []
-    for at, message in enumerate(trap.record.conversation):
-        if message.role == "assistant":
-            rewritten = _without_ref_lines(message.content, trap.record.code, sentence)
-            if rewritten != message.content:
-                changes.append(Change(at, Message(message.role, rewritten)))
-    return tuple(changes)
 
 
 def _without_ref_lines(reply: str, code: str, sentence: str) -> str:

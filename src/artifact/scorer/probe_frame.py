@@ -3,7 +3,7 @@
 Invariant: the columns are the same for any logs, none at all included, and each probed episode occurs once.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -53,7 +53,13 @@ def probe_frame(logs: Iterable[ProbeLog]) -> pd.DataFrame:
                                f"{log.header.cell.slug}, study {log.header.study}; score one of them")
         sources[log.key] = log.source
         rows += _rows(log)
-    return pd.DataFrame({name: pd.Series([row[name] for row in rows], dtype=dtype) for name, dtype in _COLUMNS.items()})
+    return frame_of(rows)
+
+
+def frame_of(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Rows as a frame, each column of its own type, those of no rows too."""
+    return pd.DataFrame({name: pd.Series([row[name] for row in rows], dtype=dtype)
+                         for name, dtype in _COLUMNS.items()})
 
 
 def _rows(log: ProbeLog) -> list[dict[str, Any]]:

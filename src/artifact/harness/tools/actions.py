@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _ACTION = re.compile(r"^[ \t>*`_-]{0,8}ACTION\b[ \t:*`_]{0,8}", re.MULTILINE)
+_MARKUP = re.compile(r"[ \t*`_]*")
 _WORK_ORDER = re.compile(r"#?(W\d{4})", re.IGNORECASE)
 _DECODER = json.JSONDecoder()
 
@@ -38,30 +39,62 @@ def parse_actions(reply: str) -> list[Action | Malformed]:
     reply : str
         Of any content and length.
     """
-    found = dict.fromkeys(_parsed(reply))
+    found = dict.fromkeys(line.action for line in _lines(reply))
     return list(found)
 
 
-def _parsed(reply: str) -> Iterator[Action | Malformed]:
+def without_actions(reply: str, *, tool: str | None = None, instead: str = "") -> str:
+    """A reply without its ACTION lines.
+
+    Parameters
+    ----------
+    reply : str
+        Of any content and length.
+    tool : str or None
+        Take out the lines that name this tool alone; None for every ACTION line, malformed ones too.
+    instead : str
+        What stands in the place of each. Where it is empty, a line that held nothing else goes altogether.
+    """
+    for line in reversed(list(_lines(reply))):
+        if tool is not None and not (isinstance(line.action, Action) and line.action.tool == tool):
+            continue
+        before, after = reply[:line.start], reply[line.end:]
+        if not instead and not after.partition("\n")[0].strip():
+            before, after = before.removesuffix("\n"), after[after.find("\n"):] if "\n" in after else ""
+            after = after if before else after.removeprefix("\n")
+        reply = before + instead + after
+    return reply
+
+
+@dataclass(frozen=True)
+class _Line:
+    start: int
+    end: int
+    action: Action | Malformed
+
+
+def _lines(reply: str) -> Iterator[_Line]:
     for match in _ACTION.finditer(reply):
         line = reply[match.start():].partition("\n")[0]
+        end = match.start() + len(line)
         try:
-            value, _ = _DECODER.raw_decode(reply, match.end())
+            value, read_to = _DECODER.raw_decode(reply, match.end())
         except (ValueError, RecursionError):  # not JSON; nested deeper than any call could be
-            yield Malformed(line, "no JSON object follows the word ACTION")
+            yield _Line(match.start(), end, Malformed(line, "no JSON object follows the word ACTION"))
             continue
-        if not isinstance(value, dict):
-            yield Malformed(line, "no JSON object follows the word ACTION")
-            continue
-        tool, work_order = value.get("tool"), value.get("work_order")
-        if not isinstance(tool, str) or not isinstance(work_order, str):
-            yield Malformed(line, '"tool" and "work_order" must both be there, as texts')
-            continue
-        if not (_is_text(tool) and _is_text(work_order)):
-            yield Malformed(line, '"tool" and "work_order" must be texts of whole characters')
-            continue
-        order = _WORK_ORDER.fullmatch(work_order.strip())
-        yield Action(tool, f"#{order[1].upper()}" if order else work_order)
+        yield _Line(match.start(), _MARKUP.match(reply, read_to).end(), _read(value, line))  # type: ignore[union-attr]
+
+
+def _read(value: object, line: str) -> Action | Malformed:
+    if not isinstance(value, dict):
+        return Malformed(line, "no JSON object follows the word ACTION")
+    tool, work_order = value.get("tool"), value.get("work_order")
+    if not isinstance(tool, str) or not isinstance(work_order, str):
+        return Malformed(line, '"tool" and "work_order" must both be there, as texts')
+    if not (_is_text(tool) and _is_text(work_order)):
+        return Malformed(line, '"tool" and "work_order" must be texts of whole characters')
+    order = _WORK_ORDER.fullmatch(work_order.strip())
+    return Action(tool, f"#{order[1].upper()}" if order else work_order)
 
 
 def _is_text(value: str) -> bool:

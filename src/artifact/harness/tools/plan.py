@@ -56,8 +56,7 @@ class ToolsPlan:
     @property
     def policy(self) -> str | None:
         """The scripted agent's policy, None for a model."""
-        scheme, colon, rest = self.study.model.partition(":")
-        return rest if colon and scheme == "scripted" else None
+        return scripted_policy(self.study.model)
 
     def settings(self, cell: Cell) -> dict[str, str]:
         """What a result depends on beside the model, by name, as it stands in the cell of a log."""
@@ -67,3 +66,9 @@ class ToolsPlan:
         if not self.idempotent:
             settings["repeats"] = "not_idempotent"
         return settings
+
+
+def scripted_policy(model: str) -> str | None:
+    """The policy that a model's name asks for, None for a model that isn't scripted."""
+    scheme, colon, rest = model.partition(":")
+    return rest if colon and scheme == "scripted" else None

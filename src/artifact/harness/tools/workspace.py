@@ -21,6 +21,7 @@ class Workspace:
     """
 
     def __init__(self, tools: Sequence[str]) -> None:
+        self._tools = tuple(tools)
         self._folder = tempfile.TemporaryDirectory(prefix="artifact-workspace-")
         self.root = Path(self._folder.name)
         self._files = {tool: self.root / f"{number:02d}.stamps" for number, tool in enumerate(tools, start=1)}
@@ -53,6 +54,14 @@ class Workspace:
     def artifacts(self) -> dict[str, tuple[str, ...]]:
         """The stamps of every tool that has an artifact."""
         return {tool: stamps for tool in self._files if (stamps := self.stamps(tool))}
+
+    def branch(self) -> "Workspace":
+        """A workspace of its own with the same artifacts: what is done in one leaves the other alone."""
+        other = Workspace(self._tools)
+        for tool, stamps in self.artifacts().items():
+            for work_order in stamps:
+                other.stamp(tool, work_order)
+        return other
 
     def __enter__(self) -> "Workspace":
         return self
