@@ -12,6 +12,7 @@ from artifact.arms import ArmSpec
 from artifact.cli.main import main
 from artifact.errors import RequestError
 from artifact.harness.batch import run_harness
+from artifact.harness.build_rq4 import build_rq4
 from artifact.harness.reader import iter_harness_logs
 from artifact.harness.tools import trap_probe as probe_module
 from artifact.harness.tools.actions import parse_actions, without_actions
@@ -25,10 +26,12 @@ from artifact.harness.tools.trap_frame import tool_probe_frame
 from artifact.harness.tools.trap_probe import ToolsTrapProbe
 from artifact.harness.tools.trap_records import NAME, PROBE_RECORD_TYPES, BranchRecord, ToolTrapRecord
 from artifact.harness.tools.trap_replay import ReplayedEpisode
+from artifact.harness.tools.trap_table import tools_trap_probe_table
 from artifact.harness.tools.trap_variants import tool_variants
 from artifact.harness.tools.workspace import Workspace
 from artifact.log.probes import ProbeVariant, VariantRecord
 from artifact.models.base import ModelTimeout
+from artifact.report.reported import load_reported
 from artifact.runner import ProbePlan, StudyPlan
 from artifact.scorer.probe_replies import ReplySort
 from artifact.taskstate import Channel, RequestKind
@@ -341,3 +344,24 @@ def test_the_command_probes_and_scores_and_the_ladder_is_scored_apart(tmp_path, 
 ])
 def test_action_lines_are_taken_out_and_nothing_else(reply, tool, instead, left):
     assert without_actions(reply, tool=tool, instead=instead) == left
+
+
+def test_the_table_counts_what_a_directive_reader_does_beside_what_the_paper_reports(tmp_path):
+    _, frame = probe(tmp_path, "heeding")
+    table = tools_trap_probe_table(frame, load_reported())
+    rows = {row["variant"]: row for row in table.records}
+    assert (rows[V.AS_RECORDED]["k"], rows[V.AS_RECORDED]["n"], rows[V.AS_RECORDED]["reproduced_k"]) == (8, 8, 4)
+    assert (rows[V.DIRECTIVE_USER]["k"], rows[V.DIRECTIVE_USER]["declines"]) == (0, 8)
+    assert [rows[variant]["reported_Qwen3-235B"] for variant in (V.AS_RECORDED, V.CHECKLIST_USER, V.CONFIRM)] == [
+        "0.09", "0.02", ""]
+    assert [rows[variant]["reported_Qwen3.6-35B"] for variant in (V.CONFIRM, V.NO_WORK_ORDER)] == ["0.02", ""]
+    assert "Acts again" in table.tex and "ref" not in table.tex.partition("Reported")[0]
+    assert "not run" in tools_trap_probe_table(tool_probe_frame([]), load_reported()).tex
+
+
+def test_the_report_of_a_study_holds_its_probe(tmp_path):
+    probe(tmp_path / "runs", "heeding")
+    assert build_rq4("trap_probe", sources=[tmp_path / "runs"], tables=tmp_path, numbers=tmp_path) == 2
+    assert "scripted-heeding" in (tmp_path / "tools_trap_probe.tex").read_text()
+    assert build_rq4("source", sources=[tmp_path / "runs"], tables=tmp_path, numbers=tmp_path) == 2
+    assert "not run" in (tmp_path / "tools_trap_probe.tex").read_text()

@@ -14,7 +14,10 @@ from artifact.harness.tau2.numbers import airline_numbers
 from artifact.harness.tau2.table import airline_table
 from artifact.harness.tools import measures as tools
 from artifact.harness.tools.table import failing_tools_table, tools_numbers, tools_table
+from artifact.harness.tools.trap_frame import tool_probe_frame
+from artifact.harness.tools.trap_table import tools_trap_probe_table
 from artifact.report.numbers import write_numbers
+from artifact.report.probe_summary import LOG
 from artifact.report.reported import load_reported
 
 
@@ -48,7 +51,9 @@ def build_rq4(
     airline = tuple(verdict for verdict in judged(where) if study in (None, verdict.study))
     weeks = tuple(verdict for verdict in pmbench.judged(where) if study in (None, verdict.study))
     called = tuple(verdict for verdict in tools.judged(where) if study in (None, verdict.study))
-    read = len(called) + len(airline) + len(weeks)
+    probes = tool_probe_frame(where)
+    probes = probes if study is None else probes[probes["study"] == study]
+    read = len(called) + len(airline) + len(weeks) + len(probes.groupby(list(LOG)))
     if study is not None and not read:  # a study of the lifecycle testbed, or none at all
         return 0
     airline_table(airline, reported).write(tables)
@@ -56,5 +61,6 @@ def build_rq4(
     week_table(weeks, reported).write(tables)
     tools_table(called, reported).write(tables)
     failing_tools_table(called).write(tables)
+    tools_trap_probe_table(probes, reported).write(tables)
     write_numbers([*tools_numbers(called), *airline_numbers(airline), *week_numbers("rq4", weeks)], "rq4", numbers)
     return read

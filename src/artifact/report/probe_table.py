@@ -1,6 +1,7 @@
 """The trap-turn probe (the paper's Table 3): what makes the agent book a finished step again."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import pandas as pd
 
@@ -24,6 +25,7 @@ from artifact.scorer.probe_replies import ReplySort
 
 SOURCE = "from artifact.scorer.probe_frame, completed logs only; reported values: data/reported.csv"
 _ABSENT = "--"
+_EVERY = "every variant"  # in data/reported.csv: one value for all of a model's variants
 
 # In the order and the words of the paper's account; the reported value of a variant by its name in data/reported.csv.
 _ROWS: dict[str, tuple[tuple[ProbeVariant, str, str], ...]] = {
@@ -60,7 +62,39 @@ _NOTES = (
 )
 
 
-def trap_probe_table(probes: pd.DataFrame, reported: Sequence[Reported], name: str = "trap_probe") -> Table:
+@dataclass(frozen=True)
+class ProbeTableWords:
+    """What the table of one protocol says in its own words.
+
+    Parameters
+    ----------
+    heads : tuple of str
+        Over what is measured: again, the four sorts of samples, the old work order, the greedy re-ask.
+    record_prose, record_erased : str
+        The agent's own record, rewritten and erased.
+    reported : mapping of str to str
+        The paper's models, and the cell of their values in data/reported.csv.
+    notes : tuple of str
+        Below the table.
+    source : str
+        Where the values come from.
+    """
+
+    heads: tuple[str, str, str, str, str, str, str]
+    record_prose: str
+    record_erased: str
+    reported: Mapping[str, str]
+    notes: tuple[str, ...]
+    source: str
+
+
+IN_TEXT = ProbeTableWords(
+    ("Books again", "book", "state, book", "decline", "neither", "ref", "books"), "booking line rewritten as prose",
+    "booking line erased", _REPORTED, _NOTES, SOURCE)
+
+
+def trap_probe_table(probes: pd.DataFrame, reported: Sequence[Reported], name: str = "trap_probe",
+                     said: ProbeTableWords = IN_TEXT) -> Table:
     """One row a variant: booked again, in which way, and the paper's own share.
 
     Parameters
@@ -71,6 +105,8 @@ def trap_probe_table(probes: pd.DataFrame, reported: Sequence[Reported], name: s
         The paper's values.
     name : str
         File name.
+    said : ProbeTableWords
+        The words of the protocol.
     """
     theirs = {(row.cell, row.arm): row.value for row in reported if row.metric == "re_execution_share"}
     blocks: list[Block] = []
@@ -82,7 +118,10 @@ def trap_probe_table(probes: pd.DataFrame, reported: Sequence[Reported], name: s
             rows.append((rf"\emph{{{escape(heading)}}}",))
             for variant, words, reported_as in variants:
                 measured = summarize(group, variant)
-                values = {model: theirs.get((cell, reported_as)) for model, cell in _REPORTED.items()}
+                words = {ProbeVariant.RECORD_PROSE: said.record_prose,
+                         ProbeVariant.RECORD_ERASED: said.record_erased}.get(variant, words)
+                values = {model: theirs.get((cell, reported_as), theirs.get((cell, _EVERY)) if reported_as else None)
+                          for model, cell in said.reported.items()}
                 rows += _rows(words, measured, values)
                 own = identifiers(configuration) if configuration else NOT_IDENTIFIED
                 records.append({**own, "options": group["options"].iloc[0] if configuration else "",
@@ -91,11 +130,10 @@ def trap_probe_table(probes: pd.DataFrame, reported: Sequence[Reported], name: s
         blocks.append(Block(_heading(configuration, group) if configuration else "", tuple(rows)))
     tex = booktabs(
         "@{}lcc" + "r" * 6 + "cc@{}",
-        [("", r"\multicolumn{2}{c}{Books again}", r"\multicolumn{4}{c}{Samples that}", "Old", "Greedy",
+        [("", rf"\multicolumn{{2}}{{c}}{{{said.heads[0]}}}", r"\multicolumn{4}{c}{Samples that}", "Old", "Greedy",
           r"\multicolumn{2}{c}{Reported}"),
-         ("Changed", "samples", "trap turns", "book", "state, book", "decline", "neither", "ref", "books",
-          *map(escape, _REPORTED))],
-        blocks, notes=_NOTES, source=SOURCE)
+         ("Changed", "samples", "trap turns", *said.heads[1:], *map(escape, said.reported))],
+        blocks, notes=said.notes, source=said.source)
     return Table(name, tex, tuple(records))
 
 
