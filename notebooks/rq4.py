@@ -48,8 +48,11 @@ from artifact.harness.tau2.plan import AirlinePlan
 from artifact.harness.tau2.table import airline_sentence, airline_table
 from artifact.harness.tools import measures as tools
 from artifact.harness.tools.table import failing_tools_table, tools_numbers, tools_table
+from artifact.harness.tools.trap_frame import tool_probe_frame
+from artifact.harness.tools.trap_table import tools_trap_probe_table
 from artifact.report import load_reported
 from artifact.report.numbers import write_numbers
+from artifact.report.probe_summary import probe_sentence
 from artifact.runner import parse_seeds
 
 if live:
@@ -75,6 +78,18 @@ numbers += tools_numbers(called)
 for table in (tools_table(called, reported), failing_tools_table(called)):
     table.write()
     display(table.frame())
+
+# %% [markdown]
+# What makes the agent run a finished step's tool again (Table 3): raw-arm episodes replayed live and branched at their
+# redo traps, one thing changed in each branch.
+
+# %%
+probes = tool_probe_frame(sources)
+probes = probes[probes["study"] == study] if study else probes
+print(probe_sentence(probes))
+table = tools_trap_probe_table(probes, reported)
+table.write()
+table.frame()
 
 # %% [markdown]
 # ## τ²-bench airline (Table 20)
