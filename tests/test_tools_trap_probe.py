@@ -365,3 +365,39 @@ def test_the_report_of_a_study_holds_its_probe(tmp_path):
     assert "scripted-heeding" in (tmp_path / "tools_trap_probe.tex").read_text()
     assert build_rq4("source", sources=[tmp_path / "runs"], tables=tmp_path, numbers=tmp_path) == 2
     assert "not run" in (tmp_path / "tools_trap_probe.tex").read_text()
+
+
+class Served:
+    """A model that is no scripted policy of this harness: it is opened, asked with seeds, and closed."""
+
+    name, closed = "scripted-always-act", False
+
+    def __init__(self):
+        self.asked = []
+
+    def identity(self):
+        return {"engine": "test"}
+
+    async def complete(self, messages, *, max_tokens, temperature=0.0, seed=None, session=None, schema=None):
+        self.asked.append((temperature, seed, session))
+        return await ScriptedAgent("always-act", _AlwaysAct(None)).complete(messages, max_tokens=max_tokens)
+
+    async def close(self):
+        self.closed = True
+
+
+def test_a_served_model_is_asked_greedily_and_sampled_each_sample_by_a_seed_of_its_own(tmp_path, monkeypatch):
+    source, served = raw_logs(tmp_path, "always-act", seeds=(300,)), Served()
+
+    async def opened(name, **settings):
+        return served
+
+    monkeypatch.setattr(probe_module, "open_model", opened)
+    plan = ProbePlan("http://127.0.0.1:1/v1", (source,), samples=2)
+    asyncio.run(run_harness(ToolsTrapProbe(plan), plan.study, runs=tmp_path, durable=False))
+    assert served.closed and acted_in(tool_probe_frame([tmp_path / "trap_probe"])) == EVERY_WORK_ORDER
+    assert {(temperature > 0, seed is None) for temperature, seed, _ in served.asked} == {(True, False), (False, True)}
+    branches = [record for log in iter_harness_logs([tmp_path / "trap_probe"], NAME, PROBE_RECORD_TYPES)
+                for record in log.records if isinstance(record, BranchRecord)]
+    seeds = [branch.seed for branch in branches if branch.sample]
+    assert len({*seeds}) == len(seeds) == 2 * 2 * len(V)
