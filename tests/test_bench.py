@@ -1,5 +1,6 @@
-"""The benchmark of clients: a table from a checkout, a sentence elsewhere."""
+"""The benchmarks of clients and engines: a table from a checkout, a sentence elsewhere."""
 
+import asyncio
 import re
 from pathlib import Path
 
@@ -7,6 +8,8 @@ import pytest
 
 from artifact import paths
 from artifact.cli.main import main
+from artifact.models.scripted import scripted_model
+from bench import engine_throughput
 from bench.clients import CLIENTS
 from bench.measure import Measurement, measure
 from bench.script import TURNS
@@ -60,3 +63,11 @@ def test_bench_refuses_what_it_cannot_measure(arguments: list[str], named: str,
                                               capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", *arguments]) == 2
     assert named in capsys.readouterr().err
+
+
+def test_a_line_of_engine_throughput_counts_the_turns_that_were_let_through() -> None:
+    agent = scripted_model("reader?directive=0.8")
+    line = asyncio.run(engine_throughput.measure(agent, 8, turns=3, size=5, prompts="paper"))
+    assert line.turns == 8 * 3
+    assert line.episodes_an_hour == pytest.approx(24 / TURNS / line.wall_s * 3600)
+    assert sum(call.session == call.conversation for call in line.calls) == 24
