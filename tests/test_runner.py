@@ -42,6 +42,12 @@ def test_who_keeps_the_state_may_be_given_though_the_agent_is_named(tmp_path):
     assert log.header.cell.state_model == given.name
 
 
+def test_progress_names_an_arm_as_a_person_asked_for_it():
+    plan = StudyPlan("t", "scripted:perfect", arms=(ArmSpec("enforcement", ArmOptions(state="oracle")),), seeds=(100,))
+    assert [episode.label.partition(" ")[2] for episode in plan.episodes("m", "m")] == [
+        "enforcement:state=oracle seed 100"]
+
+
 def test_concurrency_changes_no_log(tmp_path):
     plan = StudyPlan("t", "scripted:reader?directive=0.8", sizes=(5,), seeds=(100, 101, 102))
     run_study(plan, runs=tmp_path / "one", durable=False)

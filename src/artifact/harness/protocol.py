@@ -27,7 +27,7 @@ class Item:
     @property
     def label(self) -> str:
         """How progress calls it."""
-        return f"{self.cell.slug} {self.arm.slug} {self.name} seed {self.seed}"
+        return f"{self.cell.slug} {self.arm.text} {self.name} seed {self.seed}"
 
 
 @dataclass(frozen=True)

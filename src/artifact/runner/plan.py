@@ -25,7 +25,7 @@ class EpisodePlan:
     @property
     def label(self) -> str:
         """How progress calls it."""
-        return f"{self.cell.slug} {self.arm.identity.slug} seed {self.seed}"
+        return f"{self.cell.slug} {self.arm} seed {self.seed}"
 
 
 @dataclass(frozen=True)
