@@ -7,10 +7,9 @@ import pytest
 
 from artifact.arms import ArmOptions, ArmSpec, parse_arm
 from artifact.arms.memory.exchanges import RECALLED, Exchange, best, cosines
-from artifact.errors import InfrastructureError, RequestError
+from artifact.errors import RequestError
 from artifact.log import read_episode
 from artifact.log.records import Message
-from artifact.models import embedder
 from artifact.models.embedder import EMBEDDER_ENV, SentenceEmbedder, open_embedder
 from artifact.models.scripted import scripted_model
 from artifact.scorer import episode_frame
@@ -126,12 +125,6 @@ def test_a_memory_record_out_of_its_place_is_an_edited_log(tmp_path, words):
     path.write_bytes(b"".join([*without_seals[:at], *without_seals[at + 1:]]))
     with pytest.raises(RequestError, match=r"a `memory` record for turn 8 stands where"):
         read_episode(path)
-
-
-def test_without_the_extra_a_memory_arm_says_which_one_is_missing(tmp_path, monkeypatch):
-    monkeypatch.setattr(embedder.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(InfrastructureError, match=r"need the extra 'memory', which isn't installed; install it with"):
-        remember(tmp_path, scripted_model("always-book"), ArmSpec("topk"))
 
 
 def test_an_encoder_of_another_dimension_is_refused(tmp_path):

