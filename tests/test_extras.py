@@ -9,7 +9,9 @@ import pytest
 
 from artifact import paths
 from artifact.cli.main import main
-from memory_kit import words  # noqa: F401
+from memory_kit import words
+
+__all__ = ["words"]
 
 RUN = ["run", "--study", "t", "--model", "scripted:perfect", "--sizes", "5", "--seeds", "100"]
 

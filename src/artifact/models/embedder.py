@@ -1,7 +1,8 @@
 """Texts to vectors, for the memory arms: one small sentence encoder, loaded from a folder or by its hub name.
 
 Invariant: a text's vector depends on that text alone. Each is encoded by itself, since padding to a longer neighbour
-moves the last digits, and once, since vectors are kept by the hash of their text.
+moves the last digits (and an episode's exchanges, padded to the longest of them, take three times the arithmetic), and
+once, since vectors are kept by the hash of their text. `tests/bench/encode.py` times it.
 """
 
 import hashlib
@@ -86,7 +87,9 @@ class SentenceEmbedder:
             from transformers.utils import logging
 
             logging.disable_progress_bar()
-            torch.set_num_threads(1)  # a sentence is too short to share, and the engine has the other cores
+            # A sentence is too short to share: threads that wait for each other take ten times as long where
+            # another process, or the engine, has the cores.
+            torch.set_num_threads(1)
             self._model = SentenceTransformer(str(self.folder), device="cpu", local_files_only=True)
         return self._model.encode(text, normalize_embeddings=True, show_progress_bar=False).astype(np.float32)
 
