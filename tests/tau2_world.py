@@ -15,7 +15,7 @@ from artifact.harness.tau2.trace import ToolCall, Trace
 
 needs_benchmark = pytest.mark.skipif(
     find_spec("tau2") is None and not os.environ.get(CHECKOUT),
-    reason="the benchmark isn't installed; install it with pip install 'artifact[tau2]' to run the offline proof")
+    reason="the benchmark isn't installed; install it with pip install '.[tau2]' to run the offline proof")
 
 OUT = Segment("T1", "2024-05-20", "AAA", "BBB")
 BACK = Segment("T2", "2024-05-25", "BBB", "AAA")

@@ -1,19 +1,20 @@
 """Memory arms: what they recall, what the window then shows, and that the log holds all of it (§3.3, Appendix F)."""
 
 import re
+import sys
 
 import numpy as np
 import pytest
 
 from artifact.arms import ArmOptions, ArmSpec, parse_arm
 from artifact.arms.memory.exchanges import RECALLED, Exchange, best, cosines
-from artifact.errors import InfrastructureError, RequestError
+from artifact.errors import RequestError
 from artifact.log import read_episode
 from artifact.log.records import Message
-from artifact.models import embedder
 from artifact.models.embedder import EMBEDDER_ENV, SentenceEmbedder, open_embedder
 from artifact.models.scripted import scripted_model
 from artifact.scorer import episode_frame
+from bench import encode
 from episode_logs import edit, timeless
 from fixed_arms import Listened
 from memory_kit import remember, words
@@ -128,12 +129,6 @@ def test_a_memory_record_out_of_its_place_is_an_edited_log(tmp_path, words):
         read_episode(path)
 
 
-def test_without_the_extra_a_memory_arm_says_which_one_is_missing(tmp_path, monkeypatch):
-    monkeypatch.setattr(embedder.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(InfrastructureError, match=r"need the extra 'memory', which isn't installed; install it with"):
-        remember(tmp_path, scripted_model("always-book"), ArmSpec("topk"))
-
-
 def test_an_encoder_of_another_dimension_is_refused(tmp_path):
     (tmp_path / "config.json").write_text('{"hidden_size": 768}')
     (tmp_path / "model.safetensors").write_bytes(b"")
@@ -151,3 +146,18 @@ def test_the_real_encoder_puts_like_beside_like_and_encodes_a_text_once(monkeypa
     assert near > far + 0.3
     monkeypatch.setattr(encoder, "_encode", None)
     assert np.array_equal(encoder.vectors(texts[::-1]), encoder.vectors(texts)[::-1])
+
+
+def test_a_texts_vector_does_not_depend_on_what_it_is_encoded_with():
+    pytest.importorskip("sentence_transformers", reason="the real encoder needs the extra 'memory'")
+    texts = ["Thanks!", "Please order the desks (#W1234). " * 9, "Done.\nref RC-2048/#W1234", "Thanks!"]
+    together, apart = open_embedder().vectors(texts), open_embedder()
+    assert np.array_equal(together, np.concatenate([apart.vectors([text]) for text in texts[::-1]])[::-1])
+
+
+def test_the_encoders_benchmark_tells_seconds_for_44_exchanges_of_a_released_episode(monkeypatch, capsys):
+    pytest.importorskip("sentence_transformers", reason="the real encoder needs the extra 'memory'")
+    monkeypatch.setattr(sys, "argv", ["encode.py", "--episodes", "1"])
+    encode.main()
+    told = capsys.readouterr().out.splitlines()[-1]
+    assert re.fullmatch(r"44 exchanges of \S+ seed 100: [0-9.]+ s, [0-9.]+ s of CPU time", told)

@@ -16,7 +16,7 @@ from artifact.runner.cluster import run_on_cluster
 from artifact.runner.worker import Worker, WorkerSettings
 from episode_logs import timeless
 
-ray = pytest.importorskip("ray", reason="ray isn't installed; install it with: pip install 'artifact[ray]'")
+ray = pytest.importorskip("ray", reason="ray isn't installed; install it with: pip install '.[ray]'")
 
 PLAN = StudyPlan("t", "scripted:reader?directive=0.8", sizes=(5,), seeds=(100, 101, 102),
                  arms=(ArmSpec("raw"), ArmSpec("enforcement")))

@@ -42,4 +42,4 @@ def test_without_the_benchmark_the_sentence_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "tau2.registry", None)
     with pytest.raises(RequestError) as caught:
         benchmark.load()
-    assert "artifact[tau2]" in str(caught.value) and "\n" not in str(caught.value)
+    assert "pip install '.[tau2]'" in str(caught.value) and "\n" not in str(caught.value)

@@ -20,3 +20,20 @@ class InfrastructureError(ArtifactError):
     """The request was fine but something it stands on failed: a server, a disk, a download (exit code 3)."""
 
     exit_code = 3
+
+
+def missing_extra(what: str, extra: str, or_else: str = "") -> RequestError:
+    """The error of a request for which an extra of this package isn't installed.
+
+    Parameters
+    ----------
+    what : str
+        What needs it, as the sentence's subject.
+    extra : str
+        Its name in ``pyproject.toml``.
+    or_else : str
+        What would do instead of installing it.
+    """
+    instead = f", or {or_else}" if or_else else ""
+    return RequestError(f"{what} needs the extra {extra!r}, which isn't installed; install it, in a checkout, with: "
+                        f"pip install '.[{extra}]'{instead}")

@@ -24,6 +24,11 @@ WEIGHTS = Path(os.environ.get("ARTIFACT_WEIGHTS", ROOT / "weights")).resolve()
 # vLLM without a GPU lives in an environment of its own, made from its own lock.
 VLLM = Path(os.environ.get("ARTIFACT_VLLM", ROOT / ".vllm")).absolute()
 VLLM_LOCK = ROOT / "requirements-vllm-cpu.lock"
+
+# The memory arms are tested without a GPU in an environment of their own, with the PyTorch that vLLM's lock pins.
+MEMORY = Path(os.environ.get("ARTIFACT_MEMORY", ROOT / ".memory")).absolute()
+MEMORY_LOCK = ROOT / "requirements-memory.lock"
+
 SERVER_LOGS = ROOT / "build" / "servers"
 
 NOTEBOOKS = ROOT / "notebooks"

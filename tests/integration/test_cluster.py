@@ -44,7 +44,7 @@ def turns_in(folder: Path) -> int:
 @pytest.fixture
 def two_nodes(monkeypatch):
     """A cluster of two nodes, each with a raylet and workers of its own, and this process connected to it."""
-    ray = pytest.importorskip("ray", reason="ray isn't installed; install it with: pip install 'artifact[ray]'")
+    ray = pytest.importorskip("ray", reason="ray isn't installed; install it with: pip install '.[ray]'")
     from ray.cluster_utils import Cluster
 
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")

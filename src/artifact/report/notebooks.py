@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from artifact import paths
-from artifact.errors import InfrastructureError, RequestError
+from artifact.errors import InfrastructureError, RequestError, missing_extra
 
 EXECUTED = paths.ROOT / "build" / "notebooks"
 _METADATA = {
@@ -131,8 +131,7 @@ def _papermill() -> Any:
     try:
         import papermill
     except ImportError:
-        raise RequestError("running a notebook needs papermill; install the package with its extra 'notebooks'"
-                           ) from None
+        raise missing_extra("running a notebook", "notebooks") from None
     return papermill
 
 

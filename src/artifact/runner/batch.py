@@ -162,8 +162,10 @@ class Study:
         self.identities = (model.identity(), state_model.identity())
         self.commit = commit()
         self.tally = Tally()
-        needs_embedder = any(arm.name in MEMORY_ARMS for arm in plan.arms)
-        self.embedder: Embedder | None = open_embedder() if needs_embedder else None
+        remembering = sorted({arm.name for arm in plan.arms} & set(MEMORY_ARMS))
+        self.embedder: Embedder | None = open_embedder() if remembering else None
+        # Asked for before the first log is begun: an extra may be missing.
+        self.memories = {name: memory_identity(name, self.embedder) for name in remembering if self.embedder}
 
     async def run(self, episodes: Sequence[EpisodePlan], concurrency: int, progress: Progress) -> RunSummary:
         """Run episodes, so many at a time."""
@@ -230,8 +232,7 @@ class Study:
             package={"version": artifact.__version__, "commit": self.commit}, model=model, state_model=state_model,
             sampling={"temperature": TEMPERATURE, "seed": None, "budgets": asdict(self.budgets)},
             started=datetime.now(UTC).isoformat(timespec="seconds"),
-            memory=(memory_identity(plan.arm.name, self.embedder)
-                    if self.embedder and plan.arm.name in MEMORY_ARMS else {}))
+            memory=self.memories.get(plan.arm.name, {}))
 
     def _conversation(self, plan: EpisodePlan, episode: Episode, writer: EpisodeWriter) -> Conversation:
         session = f"{plan.cell.slug}/{plan.arm.identity.slug}/{plan.seed}"

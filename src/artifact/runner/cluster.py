@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from artifact import paths
-from artifact.errors import InfrastructureError, RequestError
+from artifact.errors import InfrastructureError, RequestError, missing_extra
 from artifact.log.faults import Fault
 from artifact.models.outage import OUTAGE_LIMIT_S
 from artifact.runner.batch import RunSummary
@@ -175,8 +175,7 @@ async def _workers(settings: WorkerSettings, count: int | None) -> AsyncIterator
     try:
         import ray
     except ImportError:
-        raise InfrastructureError("the executor ray needs the package ray, which isn't installed; install it with: "
-                                  "pip install 'artifact[ray]'") from None
+        raise missing_extra("the executor ray", "ray") from None
     ours = not ray.is_initialized()
     if ours:
         ray.init(log_to_driver=False, include_dashboard=False)

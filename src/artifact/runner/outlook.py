@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from artifact.arms import ARMS, MEMORY_ARMS, load_prompts
+from artifact.arms.memory.library import memory_identity
 from artifact.generator import TURNS, trap_budget
 from artifact.generator.shape import SMALLEST_REVISED
 from artifact.log.pace import Pace, has_ended
@@ -91,8 +92,10 @@ def outlook(plans: Iterable[StudyPlan], model: str, state_model: str, *, runs: P
         When it can't be run here: an option or an extra is missing.
     """
     episodes = [episode for plan in plans for episode in plan.episodes(model, state_model)]
-    if any(episode.arm.name in MEMORY_ARMS for episode in episodes):
-        open_embedder()
+    if remembering := sorted({episode.arm.name for episode in episodes} & set(MEMORY_ARMS)):
+        embedder = open_embedder()
+        for name in remembering:
+            memory_identity(name, embedder)
     (study,) = {plan.study for plan in plans}
     left = [episode for episode in episodes
             if not has_ended(runs / study / episode.cell.slug / episode.arm.identity.slug / f"{episode.seed}.jsonl")]

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from artifact.arms.memory.exchanges import RECALLED, Exchange
-from artifact.errors import InfrastructureError, RequestError
-from artifact.models.embedder import DIMENSION, Embedder
+from artifact.errors import InfrastructureError, RequestError, missing_extra
+from artifact.models.embedder import DIMENSION, EXTRA, Embedder
 
 _USER = "client"
 _PROVIDER = "artifact"
@@ -81,9 +81,9 @@ class Library:
     Raises
     ------
     InfrastructureError
-        When the extra isn't installed, or the folder can't be written.
+        When the folder can't be written.
     RequestError
-        When the folder holds the store of another episode.
+        When the extra isn't installed, or the folder holds the store of another episode.
     """
 
     def __init__(self, folder: Path, owner: str, embedder: Embedder, answer: Answer) -> None:
@@ -95,8 +95,7 @@ class Library:
             from mem0.configs.base import MemoryConfig
             from mem0.utils.factory import EmbedderFactory, LlmFactory
         except ImportError:
-            raise InfrastructureError("the arm mem0 needs the extra 'memory', which isn't installed; install it with: "
-                                      "pip install '.[memory]'") from None
+            raise missing_extra("the arm mem0", EXTRA) from None
         logging.getLogger("mem0").setLevel(logging.CRITICAL)  # what it can't read is counted in the log
         LlmFactory.register_provider(_PROVIDER, f"{__name__}.{LibraryLlm.__name__}")
         EmbedderFactory.provider_to_class[_PROVIDER] = f"{__name__}.{LibraryEmbedding.__name__}"
@@ -126,14 +125,13 @@ def memory_identity(arm: str, embedder: Embedder) -> dict[str, Any]:
 
     Raises
     ------
-    InfrastructureError
+    RequestError
         When the extra isn't installed.
     """
     if arm != "mem0":
         return embedder.identity()
     if importlib.util.find_spec("mem0") is None:
-        raise InfrastructureError("the arm mem0 needs the extra 'memory', which isn't installed; install it with: "
-                                  "pip install '.[memory]'")
+        raise missing_extra("the arm mem0", EXTRA)
     from importlib.metadata import version
 
     return {**embedder.identity(), "store": f"mem0ai {version('mem0ai')}"}

@@ -16,7 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from artifact.errors import RequestError
+from artifact.errors import missing_extra
 from artifact.harness.tau2.question import WriteTool
 
 CHECKOUT = "ARTIFACT_TAU2"
@@ -48,8 +48,8 @@ def load() -> None:
         importlib.import_module("loguru").logger.disable("tau2")
         importlib.import_module("tau2.registry")
     except ModuleNotFoundError as error:
-        raise RequestError(f"the harness tau2 needs the benchmark ({error.name} is missing); install it with pip "
-                           f"install 'artifact[tau2]', or name a checkout of it in {CHECKOUT}") from None
+        raise missing_extra(f"the harness tau2, for want of {error.name},", "tau2",
+                            f"name a checkout of the benchmark in {CHECKOUT}") from None
 
 
 def prepare() -> None:
