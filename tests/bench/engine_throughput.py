@@ -164,7 +164,7 @@ def vllm_offline(entry: ModelEntry, calls: Sequence[Recorded], concurrency: int)
                        for call in calls]}
     done = subprocess.run([str(python), str(_OFFLINE)], input=json.dumps(asked), stdout=subprocess.PIPE, text=True,
                           check=True, env=os.environ | variables)
-    return float(done.stdout.strip().splitlines()[-1])
+    return next(float(line.split()[1]) for line in done.stdout.splitlines() if line.startswith("seconds "))
 
 
 @contextlib.asynccontextmanager

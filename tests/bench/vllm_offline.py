@@ -1,7 +1,7 @@
 """vLLM's offline throughput on recorded calls; run by the Python of vLLM's own environment, calls on standard input.
 
-Prints the seconds as its last line. All calls are handed over at once, in the order in which they were answered, so
-that each finds its conversation's earlier turns in the prefix cache; the lengths of replies are the recorded ones.
+Prints a line `seconds N`; vLLM says more beside it. All calls are handed over at once, in the order in which they were
+answered, so that each finds its conversation's earlier turns in the prefix cache; replies have the recorded lengths.
 """
 
 import json
@@ -21,7 +21,7 @@ def main() -> None:
     lengths = [SamplingParams(temperature=0.0, max_tokens=call["tokens"], ignore_eos=True) for call in asked["calls"]]
     started = time.perf_counter()
     engine.chat(messages, lengths, use_tqdm=False)
-    print(time.perf_counter() - started)
+    print(f"seconds {time.perf_counter() - started}", flush=True)
 
 
 if __name__ == "__main__":
