@@ -13,9 +13,11 @@ from artifact.report.attribution_table import attribution_table
 from artifact.report.channel_rates_table import channel_rates_table
 from artifact.report.compile_table import compile_table
 from artifact.report.corruption_table import corruption_table
+from artifact.report.ladder import configuration_of
 from artifact.report.models_table import models_table
 from artifact.report.obedience_table import obedience_table
 from artifact.report.overhead_table import overhead_table
+from artifact.report.scored import Header
 from artifact.report.size_table import size_table
 from artifact.report.tables import Table
 from artifact.report.validator_gate import validator_gate_table
@@ -183,6 +185,17 @@ def test_a_variant_is_found_by_what_ran_and_compared_on_shared_seeds() -> None:
     assert (variant["pairs"], variant["only_lower"], variant["only_upper"]) == ("8", "8", "0")
     assert float(variant["p"]) == pytest.approx(2 * 0.5**8, rel=1e-4)
     assert variant["p"] == variant["p_holm"]  # the only contrast of its family
+
+
+@pytest.mark.parametrize(("other", "is_told"), [("llama.cpp", False), ("an_engine", True)])
+def test_a_table_whose_rows_ran_on_two_engines_says_so(other: str, is_told: bool) -> None:
+    both = scored(episodes("enforcement", [True]), variant_rows('{"notice":"same_turn"}', [True], study="two"))
+    headers = tuple(Header(row["study"], row["cell"], row["arm"], row["seed"], configuration_of(row),
+                           {"engine": engine}, {}, "", {}, {})
+                    for (_, row), engine in zip(both.episodes.iterrows(), ("llama.cpp", other), strict=True))
+    text = NOTICE.build(replace(both, headers=headers), REPORTED).tex
+    assert (r"an\_engine: enforcement, same turn; llama.cpp: enforcement." in text) is is_told
+    assert ("Engines:" in text) is is_told
 
 
 def test_other_options_or_another_setting_are_another_variant() -> None:

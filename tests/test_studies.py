@@ -191,6 +191,14 @@ def test_the_matcher_is_never_shown_a_forged_line(tmp_path):
         assert not any(forged in prompt for prompt in prompts)
 
 
+def test_what_a_command_asks_for_chooses_the_parts_of_a_study_that_have_it():
+    schedule = ScheduleVariant.parse("held_out,ambiguous=0.15")
+    (plan,) = plans_of("wording", Agents("m"), overrides=Overrides(schedule=schedule, arms=(ArmSpec("enforcement"),)))
+    assert (plan.brief, plan.schedule, plan.arms) == ("amended", schedule, (ArmSpec("enforcement"),))
+    (rotated,) = plans_of("wording", Agents("m"), overrides=Overrides(brief=Brief.ORIGINAL))
+    assert str(rotated.schedule) == "rotated"
+
+
 def test_a_command_narrows_and_overrides_a_named_study():
     (plan,) = plans_of("ladder", Agents("m"), overrides=Overrides(sizes=(5,), seeds=(7,), arms=(ArmSpec("raw"),)))
     assert (plan.study, plan.sizes, plan.densities, plan.seeds, plan.arms) == ("ladder", (5,), (0.15,), (7,),

@@ -10,6 +10,7 @@ from artifact.report.samples import Sample
 from artifact.report.scored import ScoredLogs
 from artifact.report.statistics import Contrast, holm, mcnemar, proportion
 from artifact.report.tables import NOT_RUN_TEXT, Table, contrast_record, p_text
+from artifact.report.tex import escape
 from artifact.report.variants import Comparison, Variant, comparisons
 
 Measure = Callable[[Sample], Value]
@@ -61,7 +62,8 @@ class VariantTable:
                 if variant.label in comparison.samples or not variant.is_optional]
         theirs = [row for row in reported if row.table in self.tables and self._is_shown(row)]
         columns = (*_COMMON, *(column for column, _ in self.extra))
-        return grid(self.name, columns, rows, theirs, tables=self.tables, notes=(self.note, _FAMILY),
+        return grid(self.name, columns, rows, theirs, tables=self.tables,
+                    notes=(self.note, _FAMILY, *_engines(scored, found)),
                     source="from artifact.scorer.episode_frame and turn_frame", label_head="Arm",
                     planned=tuple(variant.label for variant in self.variants
                                   if not (variant.is_reference or variant.is_optional)))
@@ -77,6 +79,21 @@ class VariantTable:
         return (interval("strict", proportion(int(found.episodes["strict"].sum()), found.n)),
                 share("decline_aware", int(found.episodes["decline_aware"].sum()), found.n, digits=2),
                 _contrast_value(variant, contrast), *(measure(found) for _, measure in self.extra))
+
+
+def _engines(scored: ScoredLogs, found: Sequence[Comparison]) -> tuple[str, ...]:
+    """A note that says which rows ran on which engine, where they ran on several."""
+    told = {(header.study, header.cell, header.arm): str(header.model.get("engine", "unknown"))
+            for header in scored.headers}
+    rows: dict[str, dict[str, None]] = {}
+    for comparison in found:
+        for label, sample in comparison.samples.items():
+            where = sample.configuration
+            rows.setdefault(told.get((where.study, where.cell, sample.arm), "unknown"), {})[label] = None
+    if len(rows) < 2:
+        return ()
+    named = "; ".join(f"{escape(engine)}: {', '.join(labels)}" for engine, labels in sorted(rows.items()))
+    return (f"Engines: {named}. A contrast between rows of different engines compares the engines too.",)
 
 
 def _contrasts(

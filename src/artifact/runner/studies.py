@@ -2,6 +2,7 @@
 
 import tomllib
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -70,8 +71,10 @@ class Overrides:
     sizes, densities : tuple or None
         Replace the grid by their product. Sizes alone keep their densities in the study's grid, and are sparse where
         it doesn't have them; densities alone keep the sizes.
-    seeds, arms, domain, brief, schedule
-        Replace those of every part.
+    seeds
+        Replace the study's.
+    arms, domain, brief, schedule
+        Choose the parts that have them; where no part does, they replace those of every part.
     gates : ArmOptions
         What the gate arms start from.
     """
@@ -129,7 +132,7 @@ def plans_of(name: str, agents: Agents, *, overrides: Overrides | None = None, s
     study, said = named_studies()[name], overrides or Overrides()
     seeds = said.seeds or parse_seeds(study.smoke.seeds if smoke else study.seeds)
     plans: dict[StudyPlan, None] = {}
-    for part in study.parts:
+    for part in _chosen(study.parts, said):
         by_density: dict[float, list[int]] = defaultdict(list)
         for size, density in _grid(study.smoke.grid if smoke else part.grid, said):
             by_density[density].append(size)
@@ -140,6 +143,20 @@ def plans_of(name: str, agents: Agents, *, overrides: Overrides | None = None, s
                 said.arms or tuple(parse_arm(arm, said.gates) for arm in part.arms), seeds,
                 said.schedule or parse_schedule(part.schedule), agents.own_phrasings)] = None
     return tuple(plans)
+
+
+def _chosen(parts: tuple[Part, ...], said: Overrides) -> tuple[Part, ...]:
+    """The parts that have what is asked for, one thing after the other; all that are left where none has it."""
+    asked: tuple[tuple[object, Callable[[Part], bool]], ...] = (
+        (said.domain, lambda part: part.domain == said.domain),
+        (said.brief, lambda part: part.brief == said.brief),
+        (said.schedule, lambda part: parse_schedule(part.schedule) == said.schedule),
+        (said.arms, lambda part: {parse_arm(arm, said.gates) for arm in part.arms}.issuperset(said.arms or ())),
+    )
+    for value, has in asked:
+        if value is not None:
+            parts = tuple(part for part in parts if has(part)) or parts
+    return parts
 
 
 def _grid(grid: tuple[tuple[int, float], ...], said: Overrides) -> tuple[tuple[int, float], ...]:
