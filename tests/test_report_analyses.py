@@ -190,12 +190,13 @@ def test_a_variant_is_found_by_what_ran_and_compared_on_shared_seeds() -> None:
 @pytest.mark.parametrize(("other", "is_told"), [("llama.cpp", False), ("an_engine", True)])
 def test_a_table_whose_rows_ran_on_two_engines_says_so(other: str, is_told: bool) -> None:
     both = scored(episodes("enforcement", [True]), variant_rows('{"notice":"same_turn"}', [True], study="two"))
-    headers = tuple(Header(row["study"], row["cell"], row["arm"], row["seed"], configuration_of(row),
+    arms = ("enforcement", "enforcement:notice=same_turn")  # as headers name them
+    headers = tuple(Header(row["study"], row["cell"], arm, row["seed"], configuration_of(row),
                            {"engine": engine}, {}, "", {}, {})
-                    for (_, row), engine in zip(both.episodes.iterrows(), ("llama.cpp", other), strict=True))
+                    for (_, row), arm, engine in zip(both.episodes.iterrows(), arms, ("llama.cpp", other), strict=True))
     text = NOTICE.build(replace(both, headers=headers), REPORTED).tex
-    assert (r"an\_engine: enforcement, same turn; llama.cpp: enforcement." in text) is is_told
-    assert ("Engines:" in text) is is_told
+    assert (r"ran on llama.cpp: enforcement; the others on an\_engine." in text) is is_told
+    assert ("compares the engines" in text) is is_told
 
 
 def test_other_options_or_another_setting_are_another_variant() -> None:

@@ -1,9 +1,11 @@
 """A table of variants: strict success, the contrast with the row that each is compared with, and what else counts."""
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from artifact.log.records import ArmIdentity
 from artifact.report.grid import Column, Row, Value, grid, interval, share
 from artifact.report.reported import Reported
 from artifact.report.samples import Sample
@@ -89,11 +91,14 @@ def _engines(scored: ScoredLogs, found: Sequence[Comparison]) -> tuple[str, ...]
     for comparison in found:
         for label, sample in comparison.samples.items():
             where = sample.configuration
-            rows.setdefault(told.get((where.study, where.cell, sample.arm), "unknown"), {})[label] = None
+            arm = ArmIdentity(sample.arm, json.loads(sample.options)).text
+            rows.setdefault(told.get((where.study, where.cell, arm), "unknown"), {})[label] = None
     if len(rows) < 2:
         return ()
-    named = "; ".join(f"{escape(engine)}: {', '.join(labels)}" for engine, labels in sorted(rows.items()))
-    return (f"Engines: {named}. A contrast between rows of different engines compares the engines too.",)
+    most, *others = sorted(rows, key=lambda engine: (-len(rows[engine]), engine))
+    named = "; ".join(f"on {escape(engine)}: {' / '.join(map(escape, rows[engine]))}" for engine in others)
+    return (f"These rows ran {named}; the others on {escape(most)}. A contrast between the two compares the engines "
+            "too.",)
 
 
 def _contrasts(
