@@ -9,7 +9,7 @@ times 44: opening turns are then overrepresented, the same in each line.
 
 The limit is what the engine does with the same calls and nobody behind them, as many at a time as its best line had.
 llama.cpp is asked by a bare loop over its embedded engine. vLLM runs them offline, in its own environment, all handed
-over at once. Replies have the recorded lengths.
+over at once. Replies have the recorded lengths. Both engines run on the CPU.
 """
 
 import argparse
