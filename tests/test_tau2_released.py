@@ -61,7 +61,7 @@ import sys
 sys.modules.update(dict.fromkeys(("tau2", "litellm", "loguru")))
 from pathlib import Path
 from artifact.harness.build_rq4 import build_rq4
-print(build_rq4("tau2_proof", tables=Path(sys.argv[1]), numbers=Path(sys.argv[1])))
+print(build_rq4("tau2_proof", tables=Path(sys.argv[1]), figures=Path(sys.argv[1]), numbers=Path(sys.argv[1])))
 """
     done = subprocess.run([sys.executable, "-c", without, str(tmp_path)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "150\n"), done.stderr

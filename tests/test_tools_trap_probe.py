@@ -361,9 +361,10 @@ def test_the_table_counts_what_a_directive_reader_does_beside_what_the_paper_rep
 
 def test_the_report_of_a_study_holds_its_probe(tmp_path):
     probe(tmp_path / "runs", "heeding")
-    assert build_rq4("trap_probe", sources=[tmp_path / "runs"], tables=tmp_path, numbers=tmp_path) == 2
+    written = dict.fromkeys(("tables", "figures", "numbers"), tmp_path)
+    assert build_rq4("trap_probe", sources=[tmp_path / "runs"], **written) == 2
     assert "scripted-heeding" in (tmp_path / "tools_trap_probe.tex").read_text()
-    assert build_rq4("source", sources=[tmp_path / "runs"], tables=tmp_path, numbers=tmp_path) == 2
+    assert build_rq4("source", sources=[tmp_path / "runs"], **written) == 2
     assert "not run" in (tmp_path / "tools_trap_probe.tex").read_text()
 
 

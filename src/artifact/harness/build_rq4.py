@@ -1,9 +1,10 @@
-"""What notebook rq4 writes, without a notebook: the tables and numbers of every harness."""
+"""What notebook rq4 writes, without a notebook: the tables, the figure and the numbers of every harness."""
 
 from collections.abc import Iterable
 from pathlib import Path
 
 from artifact import paths
+from artifact.harness.figure_transfer import transfer_figure, worlds
 from artifact.harness.pmbench import measures as pmbench
 from artifact.harness.pmbench.numbers import week_numbers
 from artifact.harness.pmbench.table import week_table
@@ -19,21 +20,22 @@ from artifact.harness.tools.trap_table import tools_trap_probe_table
 from artifact.report.numbers import write_numbers
 from artifact.report.probe_summary import LOG
 from artifact.report.reported import load_reported
+from artifact.report.style import save
 
 
 def build_rq4(
     study: str | None = None, *, sources: Iterable[Path] | None = None, tables: Path = paths.TABLES,
-    numbers: Path = paths.NUMBERS,
+    figures: Path = paths.FIGURES, numbers: Path = paths.NUMBERS,
 ) -> int:
-    """Write the tables and numbers of RQ4.
+    """Write the tables, the figure and the numbers of RQ4.
 
     Parameters
     ----------
     study : str, optional
-        Only this study's logs; all when not given.
+        Only this study's logs, beside the ladder of the testbed; all when not given.
     sources : iterable of Path, optional
         Where logs lie; the released logs and the runs of this machine when not given.
-    tables, numbers : Path
+    tables, figures, numbers : Path
         Where to write; the paper's folders when not given.
 
     Returns
@@ -62,5 +64,6 @@ def build_rq4(
     tools_table(called, reported).write(tables)
     failing_tools_table(called).write(tables)
     tools_trap_probe_table(probes, reported).write(tables)
+    save(transfer_figure(worlds(where, called, airline, weeks, reported)), "transfer", figures)
     write_numbers([*tools_numbers(called), *airline_numbers(airline), *week_numbers("rq4", weeks)], "rq4", numbers)
     return read
