@@ -3,11 +3,12 @@
 import argparse
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from artifact.errors import RequestError
 from artifact.harness.protocol import Harness
+from artifact.harness.reader import HarnessLog, iter_harness_logs
 from artifact.runner import parse_seeds
 
 TAKES: frozenset[str] = frozenset()
@@ -43,6 +44,13 @@ def open_harness(options: argparse.Namespace) -> Harness:
         compiles=options.compiles, max_steps=options.max_steps)
     return Airline(plan, concurrency=options.concurrency, threads=options.threads,
                    outage_limit_s=options.wait_for_server)
+
+
+def logs(source: Path) -> Iterator[HarnessLog]:
+    """The logs of this harness in a file or folder."""
+    from artifact.harness.tau2.records import RECORD_TYPES
+
+    return iter_harness_logs([source], "tau2", RECORD_TYPES)
 
 
 def print_verdicts(sources: Sequence[Path], *, as_json: bool) -> None:

@@ -2,13 +2,14 @@
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from artifact.arms import ArmOptions, parse_arms
 from artifact.cli.probing import print_probe_frame
 from artifact.errors import RequestError
 from artifact.harness.protocol import Harness
+from artifact.harness.reader import HarnessLog, iter_harness_logs
 from artifact.runner import TRAP_PROBE, ProbePlan, StudyPlan, parse_seeds
 from artifact.runner.probe_plan import SAMPLES
 from artifact.runner.studies import parse_schedule
@@ -77,6 +78,13 @@ def _open_probe(options: argparse.Namespace) -> Harness:
                      SAMPLES if options.samples is None else options.samples)
     return ToolsTrapProbe(plan, concurrency=options.concurrency, threads=options.threads,
                           outage_limit_s=options.wait_for_server)
+
+
+def logs(source: Path) -> Iterator[HarnessLog]:
+    """The logs of this harness in a file or folder."""
+    from artifact.harness.tools.records import RECORD_TYPES
+
+    return iter_harness_logs([source], "tools", RECORD_TYPES)
 
 
 def print_verdicts(sources: Sequence[Path], *, as_json: bool) -> None:

@@ -1,7 +1,7 @@
 """``run --harness``, and ``score`` on the logs of harnesses: other worlds under the same commands."""
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -9,7 +9,7 @@ from artifact.cli import harness_pmbench, harness_tau2, harness_tools
 from artifact.errors import RequestError
 from artifact.harness.batch import run_study_in
 from artifact.harness.protocol import Harness
-from artifact.harness.reader import harness_files
+from artifact.harness.reader import HarnessLog, harness_files
 from artifact.harness.records import MARK
 from artifact.runner import RunSummary
 
@@ -38,6 +38,10 @@ class Commands(Protocol):
         """Make the harness that the options describe."""
         ...
 
+    def logs(self, source: Path) -> Iterator[HarnessLog]:
+        """The logs of this harness in a file or folder."""
+        ...
+
     def print_verdicts(self, sources: Sequence[Path], *, as_json: bool) -> None:
         """Print what the logs of this harness show; the logs of others are passed over."""
         ...
@@ -51,10 +55,11 @@ _OWN: dict[str, frozenset[str]] = {}  # the options that each harness declares
 def add_options(run: argparse.ArgumentParser) -> None:
     """Declare what ``run`` takes for a harness."""
     run.add_argument("--harness", choices=sorted(HARNESSES), help="another world than the lifecycle testbed")
-    known = _names(run)
     for harness, commands in sorted(HARNESSES.items()):
         commands.add_options(run)
-        _OWN[harness], known = _names(run) - known, _names(run)
+        alone = argparse.ArgumentParser(add_help=False)
+        commands.add_options(alone)
+        _OWN[harness] = frozenset(vars(alone.parse_args([])))
 
 
 def refuse_options_of_others(options: argparse.Namespace, default_of: Callable[[str], object]) -> None:
@@ -64,10 +69,6 @@ def refuse_options_of_others(options: argparse.Namespace, default_of: Callable[[
             if getattr(options, name) != default_of(name):
                 raise RequestError(f"--{name.replace('_', '-')} is of the harness {harness}; give --harness {harness} "
                                    "or leave it out")
-
-
-def _names(run: argparse.ArgumentParser) -> frozenset[str]:
-    return frozenset(action.dest for action in run._actions)
 
 
 def run(options: argparse.Namespace, default_of: Callable[[str], object]) -> RunSummary:
@@ -92,3 +93,19 @@ def score(sources: Sequence[Path], *, as_json: bool) -> None:
     held = [path for path in sources if holds_logs([path])]
     for _, commands in sorted(HARNESSES.items()):
         commands.print_verdicts(held, as_json=as_json)
+
+
+def chosen_log(source: Path, item: str | None, seed: int | None) -> HarnessLog:
+    """The first log in a file or folder, or the first of this item and seed.
+
+    Raises
+    ------
+    RequestError
+        When there is none.
+    """
+    for commands in HARNESSES.values():
+        for log in commands.logs(source):
+            if item in (None, log.header.item) and seed in (None, log.header.seed):
+                return log
+    raise RequestError(f"{source} holds no conversation of this item and seed; leave --item and --seed out to see the "
+                       "first, and see the answers of a probe with artifact score")

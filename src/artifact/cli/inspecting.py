@@ -18,6 +18,7 @@ def add_commands(commands: argparse._SubParsersAction) -> None:  # type: ignore[
     show = commands.add_parser("show", help="one episode as a person reads it")
     show.add_argument("log", type=Path)
     show.add_argument("--seed", type=int, help="which episode of a packed log")
+    show.add_argument("--item", help="which task or week of a harness log")
     show.add_argument("--turn", type=int, help="this turn only")
     show.add_argument("--html", type=Path, metavar="F", help="write a page instead")
     show.set_defaults(run=_show)
@@ -66,9 +67,12 @@ def _show(options: argparse.Namespace) -> int:
     from artifact.cli import harnesses
     from artifact.cli.render import log_text
     from artifact.log import iter_logs
+    from artifact.log.reader import holds_episode_logs
 
-    if not options.log.is_dir() and harnesses.holds_logs([options.log]):
-        raise RequestError(f"{options.log} is the log of a harness, which show can't draw; artifact score reads it")
+    if harnesses.holds_logs([options.log]) and not (options.log.is_dir() and holds_episode_logs(options.log)):
+        return _show_harness(options)
+    if options.item is not None:
+        raise RequestError("--item is of harness logs; name an episode by --seed")
     logs = (log for log in iter_logs([options.log]) if options.seed in (None, log.header.seed))
     log = next(logs, None)
     if log is None:
@@ -81,5 +85,16 @@ def _show(options: argparse.Namespace) -> int:
         print(f"wrote {options.html}")
         return 0
     for part in log_text(log, options.turn):
+        print(part)
+    return 0
+
+
+def _show_harness(options: argparse.Namespace) -> int:
+    from artifact.cli.harnesses import chosen_log
+    from artifact.cli.render_harness import harness_log_text
+
+    if options.turn is not None or options.html is not None:
+        raise RequestError("the log of a harness is shown whole, and on the terminal; leave out --turn and --html")
+    for part in harness_log_text(chosen_log(options.log, options.item, options.seed)):
         print(part)
     return 0

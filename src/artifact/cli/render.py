@@ -13,7 +13,8 @@ from artifact.scorer import TurnVerdict, score_log
 from artifact.taskstate import Brief, Episode, Revision
 
 
-def _indented(text: str, mark: str) -> str:
+def indented(text: str, mark: str) -> str:
+    """A text with a mark before its first line, the others below it."""
     first, *others = printable(text).split("\n")
     return "\n".join([f"  {mark} {first}", *(f"  {' ' * len(mark)} {line}".rstrip() for line in others)])
 
@@ -48,7 +49,7 @@ def _parts(log: EpisodeLog, only_turn: int | None) -> Iterator[str]:
     if only_turn is None:
         yield (f"{header.study}: {header.cell.slug}, arm {header.arm.text}, seed {header.seed}, "
                f"on {header.model.get('engine', 'an unknown engine')}")
-        yield from (_compile_text(record) for record in log.compiles)
+        yield from (compile_text(record) for record in log.compiles)
     for record, judged in zip(log.turns, verdict.turns, strict=True):
         if only_turn in (None, record.turn):
             yield _turn_text(record, judged)
@@ -58,7 +59,8 @@ def _parts(log: EpisodeLog, only_turn: int | None) -> Iterator[str]:
         yield f"{end}; {'strict success' if verdict.strict else f'{wrong} turns with violations'}"
 
 
-def _compile_text(record: CompileRecord) -> str:
+def compile_text(record: CompileRecord) -> str:
+    """What compiling the state came to, in a line."""
     defects = ", ".join(f"{f.defect} ({', '.join(f.steps)})" for f in record.defects) or "none"
     stage = record.stage.replace("_again", " compiled once more")
     outcome = f"failed, {record.error}" if record.error else f"defects: {defects}"
@@ -76,15 +78,15 @@ def same_turn(record: TurnRecord) -> list[tuple[str, str]]:
 def _turn_text(record: TurnRecord, verdict: TurnVerdict) -> str:
     about = f", {record.step} is {verdict.status}" if record.step else ""
     lines = [f"--- turn {record.turn}: {verdict.label}{about}"]
-    lines += [_indented(notice, "!") for notice in record.notices]
-    lines.append(_indented(record.text, ">"))
+    lines += [indented(notice, "!") for notice in record.notices]
+    lines.append(indented(record.text, ">"))
     if record.checklist:
-        lines.append(_indented(record.checklist, "|"))
+        lines.append(indented(record.checklist, "|"))
     if record.directive:
         place = "(in the system prompt) " if any(shown.role == "system" for shown in record.ephemeral) else ""
-        lines.append(_indented(place + record.directive.text, "|"))
-    lines += [_indented(text, mark) for text, mark in same_turn(record)]
-    lines.append(_indented(record.reply, "<"))
+        lines.append(indented(place + record.directive.text, "|"))
+    lines += [indented(text, mark) for text, mark in same_turn(record)]
+    lines.append(indented(record.reply, "<"))
     for booking in record.bookings:
         outcome = "entered" if booking.accepted else f"refused: {booking.reason}"
         lines.append(f"  booking {booking.code}/{booking.work_order}: {outcome}")

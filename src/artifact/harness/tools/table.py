@@ -97,7 +97,7 @@ def tools_numbers(verdicts: Sequence[ToolVerdict]) -> list[Number]:
             if done:
                 cell = group[0].cell
                 numbers.append(Number(
-                    macro_name("tools", study, cell.model, *cell.settings.values(), arm.replace(":", " "), "strict"),
+                    macro_name("rq4", study, cell.model, *cell.settings.values(), arm.replace(":", " "), "strict"),
                     f"{sum(verdict.strict for verdict in done)}/{len(done)}", f"{study}/{slug}, {arm}: strict"))
     return numbers
 
