@@ -6,6 +6,7 @@ import random
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -30,9 +31,9 @@ def command(folder: Path) -> list[str]:
             "--runs", str(folder)]
 
 
-def started(folder: Path, temporary: Path) -> "subprocess.Popen[str]":
+def started(arguments: list[str], temporary: Path) -> "subprocess.Popen[str]":
     temporary.mkdir(exist_ok=True)
-    return subprocess.Popen(command(folder), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                             env={**os.environ, "TMPDIR": str(temporary)},
                             # A shell starts its background jobs deaf to Ctrl-C, and these tests may run in one.
                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # noqa: PLW1509
@@ -61,14 +62,15 @@ def calls_and_stamps(log: list[dict]) -> tuple[dict, dict]:
     return called, space["artifacts"]
 
 
-def test_after_kill_9_at_random_instants_a_tool_study_says_what_a_calm_one_says(tmp_path: Path) -> None:
-    calm, killed = tmp_path / "calm", tmp_path / "killed"
-    subprocess.run(command(calm), check=True, capture_output=True)
+def run_calmly_and_killed(command_of: Callable[[Path], list[str]], folder: Path) -> tuple[Path, Path]:
+    """The runs of a command that ended by itself, and those of one that was killed again and again."""
+    calm, killed = folder / "calm", folder / "killed"
+    subprocess.run(command_of(calm), check=True, capture_output=True)
     total = lines_in(calm)
     draw = random.Random(20261130)
     kills = torn = 0
     for instant in sorted(draw.randrange(1, total) for _ in range(5)):
-        process = started(killed, tmp_path / "temporary")
+        process = started(command_of(killed), folder / "temporary")
         wait_for_lines(killed, instant, process)
         time.sleep(draw.random() * 0.02)  # anywhere within a turn, not only just after a record
         if process.poll() is None:
@@ -78,8 +80,13 @@ def test_after_kill_9_at_random_instants_a_tool_study_says_what_a_calm_one_says(
         torn += sum(json.loads(whole_lines(path)[-1])["record"] != "end" for path in harness_files(killed)
                     if whole_lines(path))
     assert kills >= 4, "too few runs were still going when they were to be killed"
-    assert torn >= 4, "too few episodes were cut off in their midst"
-    subprocess.run(command(killed), check=True, capture_output=True)
+    assert torn >= 4, "too few logs were cut off in their midst"
+    subprocess.run(command_of(killed), check=True, capture_output=True)
+    return calm, killed
+
+
+def test_after_kill_9_at_random_instants_a_tool_study_says_what_a_calm_one_says(tmp_path: Path) -> None:
+    calm, killed = run_calmly_and_killed(command, tmp_path)
     found, expected = records(killed), records(calm)
     assert found == expected
     assert len(found) == SEEDS * ARMS
@@ -93,9 +100,27 @@ def test_after_kill_9_at_random_instants_a_tool_study_says_what_a_calm_one_says(
     assert (checked.findings, checked.sealed) == ((), SEEDS * ARMS)
 
 
+def test_after_kill_9_at_random_instants_a_tool_probe_says_what_a_calm_one_says(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    subprocess.run([*ARTIFACT, "run", "--harness", "tools", "--study", "t", "--model", "scripted:always-act", "--sizes",
+                    "5", "--seeds", "300:303", "--arms", "raw", "--runs", str(source)], check=True, capture_output=True)
+
+    def probe(folder: Path) -> list[str]:
+        return [*ARTIFACT, "run", "--harness", "tools", "--study", "trap_probe", "--model", "scripted:always-act",
+                "--from", str(source), "--samples", "3", "--concurrency", "3", "--runs", str(folder)]
+
+    calm, killed = run_calmly_and_killed(probe, tmp_path)
+    found, expected = records(killed), records(calm)
+    assert found == expected
+    branches = [record for log in found.values() for record in log if record["record"] == "branch"]
+    assert len(branches) >= 100
+    checked = verify_harness_logs([killed])
+    assert (checked.findings, checked.sealed) == ((), 3)
+
+
 def test_ctrl_c_ends_a_tool_study_in_order_and_leaves_no_workspace_behind(tmp_path: Path) -> None:
     runs, temporary = tmp_path / "runs", tmp_path / "temporary"
-    process = started(runs, temporary)
+    process = started(command(runs), temporary)
     wait_for_lines(runs, 40, process)
     assert [path for path in temporary.iterdir() if path.name.startswith("artifact-workspace-")], "none is at work"
     _, error = interrupt(process)
