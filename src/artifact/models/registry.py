@@ -131,6 +131,8 @@ class ModelEntry(_Section):
         For an embedded model.
     endpoint, serving : Endpoint, Serving or None
         For a served one.
+    tool_parser : str or None
+        vLLM's parser for the tool calls in this model's replies, which agents with native tools need.
     """
 
     name: str
@@ -144,6 +146,7 @@ class ModelEntry(_Section):
     weights: WeightsFile | None = None
     endpoint: Endpoint | None = None
     serving: Serving | None = None
+    tool_parser: str | None = None
 
     @model_validator(mode="after")
     def _has_what_its_engine_needs(self) -> "ModelEntry":

@@ -81,6 +81,8 @@ def vllm_command(entry: ModelEntry, settings: VllmSettings, python: Path, checkp
         command += ["--tensor-parallel-size", str(serving_.tensor_parallel)]
         if serving_.reasoning_parser:
             command += ["--reasoning-parser", serving_.reasoning_parser]
+    if entry.tool_parser:
+        command += ["--enable-auto-tool-choice", "--tool-call-parser", entry.tool_parser]
     if settings.device == "cpu":
         command += ["--dtype", "bfloat16", "--block-size", str(_CPU_BLOCK)]
     if not settings.compiled:
