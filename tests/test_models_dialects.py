@@ -107,6 +107,7 @@ OVERFLOWS = {
                      "length is only 32768 tokens, resulting in a maximum input length of 31744 tokens. Please reduce "
                      "the length of the input prompt. (parameter=input_tokens, value=31745)",
     "vllm, at first": "max_tokens must be at least 1, got -186.",
+    "vllm, a prompt that fills the context": "max_tokens must be at least 1, got 0. (parameter=max_tokens, value=0)",
     "llama.cpp": "request (431 tokens) exceeds the available context size (256 tokens), try increasing it",
     "llama.cpp, before": "the request exceeds the available context size. try increasing the context size or enable "
                          "context shift",

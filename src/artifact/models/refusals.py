@@ -37,7 +37,7 @@ _OVERFLOW_WORDS = re.compile(
     r"maximum context length"                 # OpenAI, DeepSeek, vLLM, SGLang
     r"|model's context length"                # vLLM, SGLang
     r"|maximum model length"                  # vLLM
-    r"|max_tokens must be at least 1, got -"  # earlier vLLM: what is left for the reply
+    r"|max_tokens must be at least 1, got [-0]"  # vLLM: what is left for the reply
     r"|exceeds the available context size"    # llama.cpp
     r"|exceed(s|ed) (the |max )?context (length|window)"  # Ollama, OpenAI
     r"|when (the )?context (the )?overflows"  # LM Studio
