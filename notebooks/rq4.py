@@ -41,6 +41,7 @@ from artifact.harness.figure_transfer import transfer_figure, worlds
 from artifact.harness.pmbench import measures as pmbench
 from artifact.harness.pmbench.numbers import week_numbers
 from artifact.harness.pmbench.table import week_table
+from artifact.harness.provenance_table import harness_provenance_table
 from artifact.harness.reader import harness_sources
 from artifact.harness.tau2.compile_table import compile_table, kept_compiles
 from artifact.harness.tau2.gate import Rung
@@ -134,9 +135,12 @@ table.frame()
 # ## The worlds side by side
 #
 # The testbed's smallest project beside the three worlds above: measured values with 95 % intervals (for PM-Bench, the
-# lowest and the highest run), and what the paper reports of its own models.
+# lowest and the highest run), and what the paper reports of its own models; then what all of it was measured on.
 
 # %%
 shown = worlds(sources, called, airline, weeks, reported)
 display(Image(filename=save(transfer_figure(shown), "transfer").png))
 write_numbers(numbers, "rq4")
+table = harness_provenance_table(sources, study or None)
+table.write()
+table.frame()

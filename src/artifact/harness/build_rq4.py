@@ -8,6 +8,7 @@ from artifact.harness.figure_transfer import transfer_figure, worlds
 from artifact.harness.pmbench import measures as pmbench
 from artifact.harness.pmbench.numbers import week_numbers
 from artifact.harness.pmbench.table import week_table
+from artifact.harness.provenance_table import harness_provenance_table
 from artifact.harness.reader import harness_sources
 from artifact.harness.tau2.compile_table import compile_table, kept_compiles
 from artifact.harness.tau2.measures import judged
@@ -64,6 +65,7 @@ def build_rq4(
     tools_table(called, reported).write(tables)
     failing_tools_table(called).write(tables)
     tools_trap_probe_table(probes, reported).write(tables)
+    harness_provenance_table(where, study).write(tables)
     save(transfer_figure(worlds(where, called, airline, weeks, reported)), "transfer", figures)
     write_numbers([*tools_numbers(called), *airline_numbers(airline), *week_numbers("rq4", weeks)], "rq4", numbers)
     return read

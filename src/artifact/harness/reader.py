@@ -15,6 +15,10 @@ from artifact.harness.records import MARK, PACKED_SUFFIX, SCHEMA, SUFFIX, Harnes
 from artifact.log.records import EndRecord
 from artifact.log.seal import BrokenSeal, Seal
 
+HEADER_MARK = b'{"schema":'  # how a header begins
+_END_MARK = b'"record":"end"'
+_HEADER, _END = TypeAdapter(HarnessRecord), TypeAdapter(EndRecord)
+
 
 @dataclass(frozen=True)
 class HarnessLog:
@@ -37,7 +41,7 @@ class HarnessLog:
 
 def record_types(own: Mapping[str, TypeAdapter[Any]]) -> dict[str, TypeAdapter[Any]]:
     """All record types of a harness's logs: its own, the header and the end."""
-    return {"harness": TypeAdapter(HarnessRecord), **own, "end": TypeAdapter(EndRecord)}
+    return {"harness": _HEADER, **own, "end": _END}
 
 
 def iter_harness_logs(sources: Iterable[Path], harness: str,
@@ -59,6 +63,33 @@ def iter_harness_logs(sources: Iterable[Path], harness: str,
             raise RequestError(f"{source} does not exist; name a harness log or a folder of them")
         for path in harness_files(source):
             yield from _logs(path, harness, types)
+
+
+def harness_outlines(sources: Iterable[Path]) -> Iterator[tuple[HarnessRecord, EndRecord | None]]:
+    """Header and end of every log, whatever its harness; what lies between isn't read.
+
+    Raises
+    ------
+    RequestError
+        For a header or an end that can't be read.
+    """
+    header: HarnessRecord | None = None
+    for path in (path for source in sources for path in harness_files(source)):
+        for line in whole_lines(path):
+            try:
+                if line.startswith(HEADER_MARK):
+                    if header is not None:
+                        yield header, None
+                    header = _HEADER.validate_json(line)
+                elif header is not None and _END_MARK in line:
+                    yield header, _END.validate_json(line)
+                    header = None
+            except ValidationError:
+                raise RequestError(f"{path} is damaged, or this is no harness log; restore the file or leave it "
+                                   "out") from None
+        if header is not None:
+            yield header, None
+            header = None
 
 
 def harness_sources(names: Sequence[str] = ()) -> tuple[Path, ...]:

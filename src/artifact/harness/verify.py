@@ -4,11 +4,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from artifact.errors import RequestError
-from artifact.harness.reader import harness_files, whole_lines
+from artifact.harness.reader import HEADER_MARK, harness_files, whole_lines
 from artifact.log.seal import BrokenSeal, Seal
 from artifact.log.verify import Verification
-
-_HEADER = b'{"schema":'
 
 
 def verify_harness_logs(paths: Iterable[Path]) -> Verification:
@@ -34,7 +32,7 @@ def _logs(path: Path) -> Iterator[bool]:
     """Of each log in a file, whether it has checksums."""
     seal: Seal | None = None
     for number, line in enumerate(whole_lines(path), start=1):
-        if line.startswith(_HEADER):
+        if line.startswith(HEADER_MARK):
             if seal is not None:
                 yield seal.is_sealed
             seal = Seal()
