@@ -104,7 +104,7 @@ def transfer_figure(shown: Sequence[World]) -> Figure:
     with figure_style():
         figure = new_figure(TEXT_WIDTH, 2.5)
         axes = figure.subplots(1, len(shown), sharey=True, squeeze=False, gridspec_kw={
-            "wspace": 0.1, "width_ratios": [len(world.rungs) for world in shown]})[0]
+            "wspace": 0.13, "width_ratios": [len(world.rungs) for world in shown]})[0]
         for axis, world in zip(axes, shown, strict=True):
             _panel(axis, world, agents)
         handles = [Line2D([], [], linestyle="none", marker=_marker(agents, agent), color=INK, markersize=4.5,
