@@ -5,9 +5,13 @@ from pathlib import Path
 import pytest
 
 from artifact.cli.main import main
+from artifact.cli.render_harness import TEXTS
+from artifact.harness.pmbench import records as pmbench
+from artifact.harness.tau2 import records as tau2
+from artifact.harness.tools import records as tools
 from artifact.paths import RELEASED_LOGS
 
-TOOLS = ("run", "--harness", "tools", "--study", "s", "--model", "scripted:always-act", "--sizes", "5", "--seeds",
+RUN_TOOLS = ("run", "--harness", "tools", "--study", "s", "--model", "scripted:always-act", "--sizes", "5", "--seeds",
          "300:302", "--arms", "enforcement", "--no-fsync", "--runs")
 
 
@@ -17,7 +21,7 @@ def shown(capsys: pytest.CaptureFixture[str], *arguments: object) -> list[str]:
 
 
 def test_a_tool_conversation_shows_requests_replies_results_and_calls(tmp_path: Path, capsys) -> None:
-    assert main([*TOOLS, str(tmp_path)]) == 0
+    assert main([*RUN_TOOLS, str(tmp_path)]) == 0
     capsys.readouterr()
     lines = shown(capsys, tmp_path / "s", "--seed", 301)
     assert "arm enforcement" in lines[0] and "seed 301" in lines[0]
@@ -49,3 +53,9 @@ def test_what_is_not_there_is_said(tmp_path: Path, capsys) -> None:
         assert len(capsys.readouterr().err.strip().splitlines()) == 1
     assert main(["show", str(RELEASED_LOGS / "ladder"), "--item", "1"]) == 2
     assert "--seed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("types", [tools.RECORD_TYPES, pmbench.RECORD_TYPES, tau2.RECORD_TYPES])
+def test_every_record_of_a_harness_is_drawn_but_the_match_that_a_directive_tells_of(types) -> None:
+    drawn = {str(record.__dataclass_fields__["record"].default) for record in TEXTS}
+    assert set(types) - drawn <= {"match"}

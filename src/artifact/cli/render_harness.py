@@ -22,7 +22,7 @@ def harness_log_text(log: HarnessLog) -> Iterator[str]:
     yield printable(f"{header.study}: {header.cell.slug}, arm {header.arm.text}, {header.item}, seed {header.seed}"
                     f"{f', {on}' if on else ''}")
     for record in log.records:
-        text = _TEXTS.get(type(record), _nothing)(record)
+        text = TEXTS.get(type(record), _nothing)(record)
         if text:
             yield printable(text)
     yield printable(f"ended: {log.end.reason}" if log.end else "not finished")
@@ -91,8 +91,9 @@ def _result(result: tau2.ResultRecord) -> str:
     return f"reward {result.reward:g} ({result.termination}){f': {result.detail}' if result.detail else ''}"
 
 
-_TEXTS: dict[type, Callable[[Any], str]] = {
+TEXTS: dict[type, Callable[[Any], str]] = {
     CompileRecord: compile_text, tools.ToolTurnRecord: _turn, tools.WorkspaceRecord: _workspace,
     pmbench.AnswerRecord: _answer, pmbench.CompileRecord: _operations, pmbench.StepRecord: _step,
     tau2.MessageRecord: _message, tau2.DispatchRecord: _dispatch, tau2.ResultRecord: _result,
 }
+"""How a record of each type reads."""
