@@ -12,6 +12,7 @@ from artifact.errors import RequestError
 from artifact.harness.batch import run_harness
 from artifact.harness.pmbench.compile import compile_text, what_happens
 from artifact.harness.pmbench.compiles import CompiledWeek
+from artifact.harness.pmbench.environment import World
 from artifact.harness.pmbench.generate import generate_week
 from artifact.harness.pmbench.harness import PMBench
 from artifact.harness.pmbench.measures import judged
@@ -256,6 +257,12 @@ def test_the_compile_of_a_week_is_made_once_for_all_rungs_and_taken_up(tmp_path)
     path = next((tmp_path / "s" / "compiled").glob("*.json"))
     week = CompiledWeek(generate_week(1), load_texts("paper"), "scripted:oracle", path)
     assert len(week._kept.stages) == 39 and len(week._record) == 83
+
+    async def of_one_that_is_behind():
+        async with week._lock:  # another run compiles a later text just now
+            return await asyncio.wait_for(week.of(World(generate_week(1)).moment(0), ask=None), 5)
+
+    assert asyncio.run(of_one_that_is_behind())[0].source == "plan"
     path.write_text("{}")
     with pytest.raises(RequestError, match="damaged"):
         CompiledWeek(generate_week(1), load_texts("paper"), "scripted:oracle", path)

@@ -6,6 +6,7 @@ used only for the week, the words and the model that it was made with.
 
 import asyncio
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -79,16 +80,21 @@ class CompiledWeek:
         """The compiles of a step's texts: of the plan in the morning, and of a scene that can change the record."""
         wanted = [("plan", self._week.days[moment.day].start_instructions)] if moment.is_morning else []
         wanted += [("note", moment.step.text)] if can_change_the_record(moment.step.text) else []
+        missing = [part for part in wanted if not self._find(moment.step.id, part[0])]
+        if missing:  # who finds all of it doesn't wait for a run that is ahead and compiles
+            await self._compile(moment, missing, ask)
+        return tuple(stage for source, _ in wanted for stage in self._find(moment.step.id, source))
+
+    async def _compile(self, moment: Moment, missing: Sequence[tuple[str, str]], ask: Ask) -> None:
         async with self._lock:
-            for source, text in wanted:
-                if not self._find(moment.step.id, source):
+            for source, text in missing:
+                if not self._find(moment.step.id, source):  # another run may have made it meanwhile
                     stage, calls = await compile_text(
                         ask, self._texts, self._record, step=moment.step.id, text=text, day=moment.day,
                         source="plan" if source == "plan" else "note", days=self._days, channels=self._channels)
                     self._kept.stages.append(stage)
                     self._kept.calls.append(calls)
                     self._keep()
-        return tuple(stage for source, _ in wanted for stage in self._find(moment.step.id, source))
 
     def _find(self, step: str, source: str) -> list[CompileRecord]:
         return [stage for stage in self._kept.stages if (stage.step, stage.source) == (step, source)]
