@@ -53,6 +53,8 @@ def test_what_is_not_there_is_said(tmp_path: Path, capsys) -> None:
         assert len(capsys.readouterr().err.strip().splitlines()) == 1
     assert main(["show", str(RELEASED_LOGS / "ladder"), "--item", "1"]) == 2
     assert "--seed" in capsys.readouterr().err
+    assert main(["show", str(RELEASED_LOGS / "trap_probe")]) == 2
+    assert "artifact score" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("types", [tools.RECORD_TYPES, pmbench.RECORD_TYPES, tau2.RECORD_TYPES])

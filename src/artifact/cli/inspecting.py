@@ -67,12 +67,16 @@ def _show(options: argparse.Namespace) -> int:
     from artifact.cli import harnesses
     from artifact.cli.render import log_text
     from artifact.log import iter_logs
+    from artifact.log.probe_reader import probe_files
     from artifact.log.reader import holds_episode_logs
 
     if harnesses.holds_logs([options.log]) and not (options.log.is_dir() and holds_episode_logs(options.log)):
         return _show_harness(options)
     if options.item is not None:
         raise RequestError("--item is of harness logs; name an episode by --seed")
+    if probe_files([options.log]) and not (options.log.is_dir() and holds_episode_logs(options.log)):
+        raise RequestError(f"{options.log} holds the answers of a probe, which has no conversation to show; artifact "
+                           "score sums them up")
     logs = (log for log in iter_logs([options.log]) if options.seed in (None, log.header.seed))
     log = next(logs, None)
     if log is None:
