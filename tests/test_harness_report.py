@@ -38,6 +38,9 @@ def test_a_conversation_that_was_cut_off_has_no_end(tmp_path: Path) -> None:
     whole.write_bytes(b"\n".join(first) + b"\n")
     (tmp_path / "1.0.harness.jsonl").write_bytes(b"\n".join(first[:-1]) + b"\n")
     assert [end is not None for _, end in harness_outlines([tmp_path])] == [True, False]
+    spoken = b'{"arguments":{"record":"end"},"record":"dispatch"}'
+    whole.write_bytes(b"\n".join([first[0], spoken, first[-1]]) + b"\n")
+    assert [end is not None for _, end in harness_outlines([whole])] == [True], "a model's words end no log"
     whole.write_bytes(b'{"schema":"no header"}\n')
     with pytest.raises(RequestError, match="damaged"):
         list(harness_outlines([tmp_path]))

@@ -81,10 +81,11 @@ def harness_outlines(sources: Iterable[Path]) -> Iterator[tuple[HarnessRecord, E
                     if header is not None:
                         yield header, None
                     header = _HEADER.validate_json(line)
-                elif header is not None and _END_MARK in line:
+                # A model's own words may hold the mark too, as the arguments of a call.
+                elif header is not None and _END_MARK in line and orjson.loads(line)["record"] == "end":
                     yield header, _END.validate_json(line)
                     header = None
-            except ValidationError:
+            except (ValidationError, orjson.JSONDecodeError, KeyError, TypeError):
                 raise RequestError(f"{path} is damaged, or this is no harness log; restore the file or leave it "
                                    "out") from None
         if header is not None:
