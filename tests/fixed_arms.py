@@ -83,7 +83,7 @@ def ref(step: str, order: str = "#W0001") -> str:
 
 
 class Listened:
-    """A model whose agent calls are kept: what it was shown, call by call.
+    """A model whose calls are kept: what it was shown as the agent, and what it was asked beside, call by call.
 
     Parameters
     ----------
@@ -94,17 +94,17 @@ class Listened:
     """
 
     def __init__(self, inner, reply: Callable[[Sequence[Message]], str] | None = None) -> None:
-        self.inner, self.answer, self.shown = inner, reply, []
+        self.inner, self.answer, self.shown, self.helped = inner, reply, [], []
         self.name = inner.name
 
     def identity(self):
         return self.inner.identity()
 
     async def complete(self, messages, **options) -> Reply:
-        if options.get("schema") is None:
-            self.shown.append(list(messages))
-            if self.answer is not None:
-                return Reply(self.answer(messages), "", FinishReason.STOP, 1, 0, 1)
+        as_agent = options.get("schema") is None
+        (self.shown if as_agent else self.helped).append(list(messages))
+        if as_agent and self.answer is not None:
+            return Reply(self.answer(messages), "", FinishReason.STOP, 1, 0, 1)
         return await self.inner.complete(messages, **options)
 
     async def close(self) -> None:

@@ -1,5 +1,6 @@
 """Memory arms: what they recall, what the window then shows, and that the log holds all of it (§3.3, Appendix F)."""
 
+import asyncio
 import re
 import sys
 
@@ -9,10 +10,12 @@ import pytest
 from artifact.arms import ArmOptions, ArmSpec, parse_arm
 from artifact.arms.memory.exchanges import RECALLED, Exchange, best, cosines
 from artifact.errors import RequestError
+from artifact.generator import TURNS
 from artifact.log import read_episode
 from artifact.log.records import Message
 from artifact.models.embedder import EMBEDDER_ENV, SentenceEmbedder, open_embedder
 from artifact.models.scripted import scripted_model
+from artifact.runner import StudyPlan, run_study_async
 from artifact.scorer import episode_frame
 from bench import encode
 from episode_logs import edit, timeless
@@ -103,6 +106,15 @@ def test_helper_calls_of_a_memory_are_counted_with_the_others(tmp_path, words):
     calls = sum(len(memory.calls) for memory in log.memories)
     assert calls >= len(log.turns) - 1  # a rating of every exchange but the last
     assert episode_frame([log])["helper_calls"].tolist() == [calls]
+
+
+def test_what_a_memory_asks_is_asked_of_the_agents_own_model_and_never_of_the_state_model(tmp_path, words):
+    agent, other = (Listened(scripted_model("always-book")) for _ in range(2))
+    plan = StudyPlan("t", agent.name, sizes=(5,), seeds=(100,), arms=(ArmSpec("stream"),))
+    asyncio.run(run_study_async(plan, runs=tmp_path, durable=False, model=agent, state_model=other))
+    log = read_episode(next(tmp_path.rglob("*.jsonl")))
+    assert len(agent.helped) == sum(len(memory.calls) for memory in log.memories) >= TURNS - 1
+    assert (other.helped, other.shown) == ([], [])
 
 
 def test_a_log_of_another_encoder_is_refused_with_the_difference(tmp_path, words):

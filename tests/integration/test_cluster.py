@@ -17,9 +17,11 @@ from artifact.arms import ArmSpec
 from artifact.errors import InfrastructureError, RequestError
 from artifact.log.reader import read_episode
 from artifact.runner import Progress, RunSummary, StudyPlan
+from artifact.runner import cluster as cluster_module
 from artifact.runner.batch import run_study_async
 from artifact.runner.cluster import run_on_cluster
 from artifact.runner.lock import episode_lock
+from artifact.runner.worker import Worker
 from episode_logs import placeless
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
@@ -94,6 +96,28 @@ def test_a_node_killed_in_the_middle_costs_no_episode_and_no_turn(tmp_path, two_
     assert total <= sum(calls.values()) <= total + 4
 
 
+def test_what_a_worker_ended_before_it_was_lost_counts_as_run_now_though_it_never_said_so(tmp_path, two_nodes,
+                                                                                         monkeypatch):
+    del two_nodes
+    marker = tmp_path / "lost"
+
+    class LostAtItsReport(Worker):
+        async def run(self, plan, episodes):
+            outcome = await super().run(plan, episodes)
+            if not marker.exists():
+                marker.touch()
+                os._exit(1)
+            return outcome
+
+    monkeypatch.setattr(cluster_module, "Worker", LostAtItsReport)
+    with agent_servers(POLICY) as [server]:
+        [summary] = on_cluster(plan(server.url), runs=tmp_path, concurrency=1)
+        assert marker.exists()
+        assert summary.ended == {"completed": len(ARMS) * len(SEEDS)} == {"completed": summary.run_now}
+        [again] = on_cluster(plan(server.url), runs=tmp_path, concurrency=1)
+        assert again.run_now == 0
+
+
 def test_the_command_goes_on_where_a_cluster_or_one_process_stopped(tmp_path, two_nodes):
     del two_nodes
     with agent_servers(POLICY) as [server]:
@@ -113,6 +137,7 @@ HOLDER = """
 import asyncio, sys
 from pathlib import Path
 from artifact.runner.lock import episode_lock
+from artifact.runner.worker import Worker
 async def hold():
     async with episode_lock(Path(sys.argv[1])):
         print("held", flush=True)

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Ask(Protocol):
-    """One helper call to the state model, budget and sampling already settled by the runner."""
+    """One helper call: to the state model, or for a memory to the agent's; budget and sampling are the runner's."""
 
     async def __call__(self, messages: list[Message], *, purpose: str, schema: dict[str, Any]) -> Reply:
         """Answer `messages`; `purpose` is ``"compile"``, ``"match"`` or ``"memory"``."""

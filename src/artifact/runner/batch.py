@@ -189,13 +189,9 @@ class Study:
         other.tally = Tally()
         return other
 
-    def log_path(self, plan: EpisodePlan) -> Path:
-        """Where an episode's log lies."""
-        return self.folder / plan.cell.slug / plan.arm.identity.slug / f"{plan.seed}.jsonl"
-
     async def run_one(self, plan: EpisodePlan, progress: Progress) -> tuple[EndRecord, bool]:
         """Run what is missing of an episode; tells how it ended, and whether it did so now."""
-        path = self.log_path(plan)
+        path = plan.log_path(self.folder)
         episode = generate(seed=plan.seed, size=plan.cell.size, density=plan.cell.density, domain=plan.cell.domain,
                            schedule=ScheduleVariant.parse(plan.cell.schedule))
         writer = EpisodeWriter(path, durable=self.flusher is not None, flusher=self.flusher)
@@ -246,7 +242,9 @@ class Study:
 
         async def ask(messages: list[Message], *, purpose: str, schema: dict[str, Any]) -> Reply:
             budget = budgets[purpose]
-            return await helper.complete(messages, max_tokens=budget, temperature=TEMPERATURE,
+            # The state model compiles and matches; what is remembered is the agent's own.
+            asked = agent if purpose == "memory" else helper
+            return await asked.complete(messages, max_tokens=budget, temperature=TEMPERATURE,
                                          session=f"{session}:state/{schema['title']}", schema=schema)
 
         async def share(stage: str, make: Callable[[], Awaitable[CompileRecord]]) -> CompileRecord:

@@ -18,6 +18,7 @@ from typing import Any
 from artifact import paths
 from artifact.errors import InfrastructureError, RequestError, missing_extra
 from artifact.log.faults import Fault
+from artifact.log.pace import has_ended
 from artifact.models.outage import OUTAGE_LIMIT_S
 from artifact.runner.batch import RunSummary
 from artifact.runner.lock import study_lock
@@ -79,6 +80,8 @@ class _Foreman:
     def __init__(self, plan: StudyPlan, folder: Path, progress: Progress, episodes: Sequence[EpisodePlan],
                  lost: set[int]) -> None:
         self._plan, self._folder, self._progress = plan, folder, progress
+        # Asked before anything runs: of an episode that a lost worker ended and didn't report, its next one can't tell.
+        self._ended_before = {episode for episode in episodes if has_ended(episode.log_path(folder))}
         groups = [list(group) for _, group in groupby(episodes, key=lambda episode: (episode.cell, episode.seed))]
         self._left = len(groups)
         self._queue: asyncio.Queue[list[EpisodePlan]] = asyncio.Queue()
@@ -129,7 +132,8 @@ class _Foreman:
                     self._progress.say(f"worker {number} is {why}; the others go on with its episodes")
                 return
             self._faults.update(outcome.faults)
-            for episode, (end, fresh) in zip(group, outcome.ends, strict=True):
+            for episode, end in zip(group, outcome.ends, strict=True):
+                fresh = episode not in self._ended_before
                 self._ended[end.reason] += 1
                 self._run_now += fresh
                 self._progress.finished(episode.label, end, fresh)

@@ -97,8 +97,7 @@ def outlook(plans: Iterable[StudyPlan], model: str, state_model: str, *, runs: P
         for name in remembering:
             memory_identity(name, embedder)
     (study,) = {plan.study for plan in plans}
-    left = [episode for episode in episodes
-            if not has_ended(runs / study / episode.cell.slug / episode.arm.identity.slug / f"{episode.seed}.jsonl")]
+    left = [episode for episode in episodes if not has_ended(episode.log_path(runs / study))]
     seconds = [book.seconds_per_turn(episode) for episode in left]
     known = [pace * TURNS for pace in seconds if pace is not None]
     cells = {(episode.cell.slug, episode.arm.identity.slug) for episode in episodes}

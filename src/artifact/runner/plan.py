@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import product
+from pathlib import Path
 
 from artifact.arms import RUNGS, ArmSpec
 from artifact.errors import RequestError
@@ -26,6 +27,10 @@ class EpisodePlan:
     def label(self) -> str:
         """How progress calls it."""
         return f"{self.cell.slug} {self.arm} seed {self.seed}"
+
+    def log_path(self, folder: Path) -> Path:
+        """Where its log lies in its study's folder."""
+        return folder / self.cell.slug / self.arm.identity.slug / f"{self.seed}.jsonl"
 
 
 @dataclass(frozen=True)

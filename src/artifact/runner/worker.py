@@ -72,9 +72,9 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a worker's episodes ended, whether they did so now, and the faults that their logs tell of."""
+    """How a worker's episodes ended, and the faults that their logs tell of."""
 
-    ends: tuple[tuple[EndRecord, bool], ...]
+    ends: tuple[EndRecord, ...]
     faults: dict[Fault, int]
 
 
@@ -114,8 +114,9 @@ class Worker:
         try:
             study = self._study(plan).counting_anew()
             for episode in episodes:
-                async with episode_lock(study.log_path(episode)):
-                    ends.append(await study.run_one(episode, Progress.silent()))
+                async with episode_lock(episode.log_path(study.folder)):
+                    end, _ = await study.run_one(episode, Progress.silent())
+                    ends.append(end)
         except ArtifactError as error:
             return Refusal(str(error), isinstance(error, RequestError))
         return Outcome(tuple(ends), study.tally.counts)

@@ -18,7 +18,7 @@ class MemoryKit:
     Parameters
     ----------
     ask : Ask
-        The helper model.
+        The agent's own model.
     embedder : Embedder
         Texts to vectors.
     journal : callable
