@@ -5,16 +5,15 @@ episode recalls from what an uninterrupted one would have.
 """
 
 import asyncio
+import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
 
-import orjson
-
 from artifact.arms.base import Opening, Request
 from artifact.arms.memory.base import MemoryArm
 from artifact.arms.memory.exchanges import RECALLED, Exchange, listed
-from artifact.arms.memory.library import Found, Library
+from artifact.arms.memory.library import Found, Library, facts_in
 from artifact.arms.structured import Ask, usage_of
 from artifact.errors import ArtifactError, InfrastructureError
 from artifact.log.memories import Fallback, Memory, MemoryKind, MemoryRecord, Recalled
@@ -37,9 +36,11 @@ class _Answering:
         self.failed: ArtifactError | None = None
 
     def answer(self, messages: list[dict[str, str]]) -> str:
-        """The answer; empty where none came, which the library reads as nothing to store."""
-        if self.recorded:
-            return self.recorded.pop(0)
+        """The facts of the answer, as the library takes them; empty, which it reads as none, where there are none."""
+        facts = facts_in(self.recorded.pop(0) if self.recorded else self._reply(messages))
+        return json.dumps({"memory": facts}) if facts else ""
+
+    def _reply(self, messages: list[dict[str, str]]) -> str:
         assert self.loop is not None, "a model is asked within a turn"
         asked = [Message(message["role"], message["content"]) for message in messages]
         try:
@@ -80,6 +81,11 @@ class Mem0(MemoryArm):
         await super().open(opening)
         self._answering = _Answering(self._kit.ask)
 
+    def _close(self) -> None:
+        assert self._library is not None, "only a library that was opened is closed"
+        self._thread.submit(self._library.close).result()
+        self._thread.shutdown()
+
     async def _remember(self, request: Request) -> MemoryRecord:
         self._answering.loop = asyncio.get_running_loop()
         return await self._answering.loop.run_in_executor(self._thread, self._stored_and_found, request)
@@ -91,6 +97,7 @@ class Mem0(MemoryArm):
     def _stored_and_found(self, request: Request) -> MemoryRecord:
         if self._library is None:
             self._library = self._rebuilt()
+            self._kit.closing.callback(self._close)
         stored: tuple[Memory, ...] = ()
         fallbacks: tuple[Fallback, ...] = ()
         self._answering.calls = []
@@ -114,7 +121,8 @@ class Mem0(MemoryArm):
             return library.add(exchange, infer=False), (Fallback.VERBATIM,)
         if self._answering.failed is not None:
             raise self._answering.failed
-        return added, () if added or _is_usable(self._answering.calls) else (Fallback.NO_FACTS,)
+        is_usable = bool(added) or facts_in(self._answering.calls[-1].reply) is not None
+        return added, () if is_usable else (Fallback.NO_FACTS,)
 
     def _enter(self, added: Sequence[tuple[str, str]], turn: int) -> tuple[Memory, ...]:
         number = len(self._facts)
@@ -140,12 +148,3 @@ class Mem0(MemoryArm):
 
 def _number(fact: Memory) -> int:
     return int(fact.id[1:])
-
-
-def _is_usable(calls: Sequence[Call]) -> bool:
-    """Whether the library could read the answer, if only that there is nothing to store."""
-    try:
-        found = orjson.loads(calls[-1].reply[calls[-1].reply.find("{"):calls[-1].reply.rfind("}") + 1])
-    except orjson.JSONDecodeError:
-        return False
-    return isinstance(found, dict) and isinstance(found.get("memory"), list)

@@ -195,7 +195,9 @@ class Study:
         episode = generate(seed=plan.seed, size=plan.cell.size, density=plan.cell.density, domain=plan.cell.domain,
                            schedule=ScheduleVariant.parse(plan.cell.schedule))
         writer = EpisodeWriter(path, durable=self.flusher is not None, flusher=self.flusher)
-        try:
+        closing = contextlib.ExitStack()
+        closing.callback(writer.close)
+        with closing:
             writer.write(self._header(plan, episode))
             given_up = writer.take_up()
             recorded = writer.recorded
@@ -205,7 +207,7 @@ class Study:
                 return recorded[-1], False
             started = time.monotonic()
             answered = [r for r in recorded if isinstance(r, TurnRecord)]
-            conversation = self._conversation(plan, episode, writer)
+            conversation = self._conversation(plan, episode, writer, closing)
             name = f"{plan.cell.slug}/{plan.arm.identity.slug}/{plan.seed}"
             end = await hold(conversation, lambda turns: progress.turn(name, turns))
             seconds = time.monotonic() - started + sum(turn.usage.latency_s for turn in answered)
@@ -213,8 +215,6 @@ class Study:
             self._write(writer, end)
             await writer.flushed()
             return end, True
-        finally:
-            writer.close()
 
     def _write(self, writer: EpisodeWriter, record: Record) -> None:
         writer.write(record)
@@ -230,7 +230,8 @@ class Study:
             started=datetime.now(UTC).isoformat(timespec="seconds"),
             memory=self.memories.get(plan.arm.name, {}))
 
-    def _conversation(self, plan: EpisodePlan, episode: Episode, writer: EpisodeWriter) -> Conversation:
+    def _conversation(self, plan: EpisodePlan, episode: Episode, writer: EpisodeWriter,
+                      closing: contextlib.ExitStack) -> Conversation:
         session = f"{plan.cell.slug}/{plan.arm.identity.slug}/{plan.seed}"
         prompts, arm = self.prompts.adding(plan.arm.features), make_arm(plan.arm)
         brief = prompts.brief(episode.graph, plan.cell.brief, arm.brief_ends_with)
@@ -261,7 +262,7 @@ class Study:
         if plan.arm.name in MEMORY_ARMS:
             assert self.embedder is not None, "opened for every study with a memory arm"
             kit = MemoryKit(ask, self.embedder, memory_journal(writer.recorded, write), brief,
-                            self.folder / "memory" / session)
+                            self.folder / "memory" / session, closing)
         return Conversation(
             episode=episode, brief=brief, prompts=prompts, arm=arm, source=source, agent=answer,
             budgets=self.budgets, thinking=plan.cell.regime == "think",

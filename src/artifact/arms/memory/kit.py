@@ -1,6 +1,7 @@
 """What a memory arm is given beside the opening: a model to ask, an encoder, and a journal."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +28,8 @@ class MemoryKit:
         The system prompt.
     folder : Path
         Where a memory library may keep its store; of this episode alone.
+    closing : ExitStack
+        What is to be let go of when the episode is over.
     """
 
     ask: Ask
@@ -34,3 +37,4 @@ class MemoryKit:
     journal: Journal
     brief: str
     folder: Path
+    closing: ExitStack

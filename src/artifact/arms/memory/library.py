@@ -6,8 +6,10 @@ its first import, and its own folder lies beside the store.
 
 import hashlib
 import importlib.util
+import json
 import logging
 import os
+import re
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,6 +26,11 @@ _MARKER = "episode.sha256"
 _ASKED = 3 * RECALLED  # more than are shown, so that ties are broken here and not by the store's random ids
 _DIGITS = 6
 
+# The library dates every prompt with the day on which it runs, and models repeat that as a fact: here the day is fixed.
+_DATE = re.compile(r"^(## (?:Observation|Current) Date)\n\d{4}-\d\d-\d\d$", re.MULTILINE)
+_DAY = "2026-11-30"
+_ALTERING = ("spacy", "fastembed")  # the library searches otherwise where it finds them, and may fetch models for them
+
 Answer = Callable[[list[dict[str, str]]], str]
 
 
@@ -36,7 +43,8 @@ class LibraryLlm:
 
     def generate_response(self, messages: list[dict[str, str]], **settings: Any) -> str:
         """Answer as JSON; the settings that it may ask for beside that are the runner's to choose."""
-        return self._answer(messages)
+        return self._answer([{**message, "content": _DATE.sub(rf"\1\n{_DAY}", message["content"])}
+                             for message in messages])
 
 
 class LibraryEmbedding:
@@ -53,6 +61,22 @@ class LibraryEmbedding:
     def embed_batch(self, texts: Sequence[str], memory_action: str = "add") -> list[list[float]]:
         """A vector a text."""
         return [[float(value) for value in row] for row in self._embedder.vectors(texts)]
+
+
+def facts_in(reply: str) -> list[dict[str, Any]] | None:
+    """The facts of an answer to the library's prompt that have a text; None where it has no such list.
+
+    The library itself takes them on trust, and would raise for a fact that is no object.
+    """
+    try:
+        found = json.loads(reply[reply.find("{"):reply.rfind("}") + 1], strict=False)
+    except ValueError:
+        return None
+    items = found.get("memory") if isinstance(found, dict) else None
+    if not isinstance(items, list):
+        return None
+    facts = [item for item in items if isinstance(item, dict) and isinstance(item.get("text"), str) and item["text"]]
+    return facts if facts or not items else None
 
 
 @dataclass(frozen=True)
@@ -107,6 +131,11 @@ class Library:
         config.embedder.provider, config.embedder.config = _PROVIDER, {"model": embedder}
         self._memory: Any = Memory(config)
 
+    def close(self) -> None:
+        """Let go of the files."""
+        self._memory.vector_store.client.close()
+        self._memory.close()
+
     def add(self, exchange: Exchange, *, infer: bool) -> list[tuple[str, str]]:
         """Store what follows from an exchange, or the exchange itself; gives the library's ids and the texts."""
         messages = [{"role": "user", "content": exchange.request}, {"role": "assistant", "content": exchange.reply}]
@@ -132,6 +161,9 @@ def memory_identity(arm: str, embedder: Embedder) -> dict[str, Any]:
         return embedder.identity()
     if importlib.util.find_spec("mem0") is None:
         raise missing_extra("the arm mem0", EXTRA)
+    if altering := [name for name in _ALTERING if importlib.util.find_spec(name)]:
+        raise RequestError(f"with {altering[0]} installed the library of the arm mem0 searches otherwise and may fetch "
+                           "models; run the arm in an environment without it")
     from importlib.metadata import version
 
     return {**embedder.identity(), "store": f"mem0ai {version('mem0ai')}"}
@@ -145,7 +177,10 @@ def _claim(folder: Path, owner: str) -> None:
             if not marker.is_file() or marker.read_text("utf-8") != digest:
                 raise RequestError(f"{folder} holds the memory of another episode; move it away, or give the study "
                                    "another name with --study")
-            shutil.rmtree(folder)
+            doomed = folder.with_name(f".{folder.name}.old")  # the marker must not go before what it marks
+            shutil.rmtree(doomed, ignore_errors=True)
+            folder.rename(doomed)
+            shutil.rmtree(doomed)
         folder.mkdir(parents=True, exist_ok=True)
         marker.write_text(digest, "utf-8")
     except OSError as error:
