@@ -1,7 +1,9 @@
 """The real Mem0 with its store on disk: what it stores, finds and falls back to; skipped where the extra is missing."""
 
+import asyncio
 import importlib.util
 import os
+import socket
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,12 +11,14 @@ import pytest
 
 from artifact.arms import ArmOptions, ArmSpec
 from artifact.arms.memory.exchanges import RECALLED, Exchange
-from artifact.arms.memory.library import Library
+from artifact.arms.memory.library import Library, memory_identity
 from artifact.errors import RequestError
+from artifact.log import iter_logs
 from artifact.log.memories import Fallback, MemoryKind
 from artifact.log.records import EndReason, Message
 from artifact.models.base import ContextOverflow, ModelError, Reply
 from artifact.models.scripted import scripted_model
+from artifact.runner import StudyPlan, run_study_async
 from episode_logs import timeless
 from memory_kit import WordCounts, remember, words
 
@@ -87,6 +91,60 @@ def test_an_answer_that_is_no_json_stores_nothing_and_is_counted(tmp_path, words
     log, = remember(tmp_path, Extractor("I remember it well."), SPEC)
     assert log.completed
     assert all(record.fallbacks == (Fallback.NO_FACTS,) and not record.stored for record in log.memories[1:])
+
+
+@pytest.mark.parametrize("memory", ['["a fact"]', '"a fact"', '{"text": "a fact"}', "3", "null", '[{"fact": "a fact"}]',
+                                    '[{"text": 3}]', '[{"text": ""}]', "[[]]"])
+def test_an_answer_of_another_shape_stores_nothing_and_is_counted(tmp_path, words, memory):
+    log, = remember(tmp_path, Extractor(f'{{"memory": {memory}}}'), SPEC)
+    assert log.completed
+    assert all(record.fallbacks == (Fallback.NO_FACTS,) and not record.stored for record in log.memories[1:])
+
+
+def test_of_facts_of_several_shapes_those_with_a_text_are_stored(tmp_path, words):
+    log, = remember(tmp_path, Extractor('{"memory": ["x", {"text": "The map is drawn.", "id": "0"}, {"text": 3}]}'), SPEC)
+    assert [fact.text for record in log.memories for fact in record.stored] == ["The map is drawn."]
+    assert not any(record.fallbacks for record in log.memories)
+
+
+def test_the_library_asks_the_same_on_every_day(tmp_path, words, monkeypatch):
+    """Its prompts carry a date; models repeat it as a fact."""
+    from mem0.configs import prompts
+
+    monkeypatch.setattr(prompts, "_resolve_dates", lambda current=None, observed=None: ("2031-05-06", "2031-05-06"))
+    model = Extractor()
+    log, = remember(tmp_path, model, SPEC)
+    asked = [call.messages[-1].content for record in log.memories for call in record.calls]
+    assert len(asked) == model.asked > 40
+    assert all("2031-05-06" not in text and text.count("2026-11-30") == 2 for text in asked)
+
+
+@pytest.mark.parametrize("name", ["spacy", "fastembed"])
+def test_what_changes_the_librarys_search_unseen_is_refused(monkeypatch, name):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda asked, *rest: asked == name or find(asked, *rest))
+    with pytest.raises(RequestError, match=f"with {name} installed the library of the arm mem0 searches otherwise"):
+        memory_identity("mem0", WordCounts())
+
+
+def test_its_files_are_let_go_of_when_the_episode_is_over(tmp_path, words):
+    psutil = pytest.importorskip("psutil")  # comes with the notebooks
+
+    remember(tmp_path, Extractor(), SPEC)
+    assert not [file.path for file in psutil.Process().open_files() if str(tmp_path) in file.path]
+
+
+def test_with_the_real_encoder_facts_are_found_and_nothing_leaves_the_machine(tmp_path, monkeypatch):
+    connected = []
+    monkeypatch.setattr(socket.socket, "connect", lambda self, address: connected.append(address))
+    plan = StudyPlan("t", "extractor", sizes=(5,), seeds=(100,), arms=(SPEC,))
+    asyncio.run(run_study_async(plan, runs=tmp_path, durable=False, model=Extractor()))
+    log, = iter_logs([tmp_path])
+    assert log.completed and not connected
+    facts = {fact.id: fact.text for record in log.memories for fact in record.stored}
+    asked = next(turn for turn in reversed(log.turns) if turn.work_order)
+    best = log.memories[asked.turn].recalled[0]
+    assert len(facts) > 5 and facts[best.id].startswith("Work was ordered") and best.score > 0.1
 
 
 def test_an_answer_without_facts_is_usable(tmp_path, words):

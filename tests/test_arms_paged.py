@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from artifact.arms import ArmOptions, ArmSpec
+from artifact.arms import ArmOptions, ArmSpec, load_prompts
 from artifact.arms.memory.functions import call_functions
-from artifact.arms.memory.storage import PAGE, WORKING_CHARACTERS, Storage, tokens
+from artifact.arms.memory.storage import PAGE, Storage, tokens
 from artifact.arms.paged import FUNCTION_CALL, MOST_ROUNDS
 from artifact.errors import RequestError
 from artifact.log.memories import Fallback
@@ -24,6 +24,7 @@ from memory_kit import WordCounts, remember, words
 
 __all__ = ["words"]
 SMALL = ArmOptions(mode="replace", window=1600)
+CAPACITY = 200
 
 
 class Caller:
@@ -64,12 +65,40 @@ def test_eviction_loses_no_message_and_keeps_the_order(tmp_path, words):
     assert borders == sorted(borders) and len(set(borders)) > 2
 
 
-def test_the_window_stays_within_its_size(tmp_path, words):
-    model = Listened(scripted_model("always-book"))
-    remember(tmp_path, model, ArmSpec("paged", SMALL))
-    sizes = [sum(tokens(message.content) for message in messages) for messages in conversations(model)]
-    assert max(sizes) < SMALL.window + 100  # the request itself, and the notice of pressure
-    assert max(sizes) > 0.9 * SMALL.window
+@pytest.mark.parametrize("size", [5, 10, 15])
+def test_the_window_stays_within_its_size_whatever_the_model_writes_into_it(tmp_path, words, size):
+    fill = 'MEMORY {"function": "working_append", "text": "%s"}' % ("x" * 60)
+    model = Listened(Caller(fill, helper='{"summary": "%s"}' % ("y" * 700)))
+    log, = remember(tmp_path, model, ArmSpec("paged", ArmOptions(mode="replace")), size=size)
+    pressure = load_prompts("paper").adding(["paged"]).render("paged_pressure")
+    openings = [messages for messages in conversations(model) if not messages[-1].content.startswith("[MEMORY RESULT]")]
+    sizes = [sum(tokens(message.content) for message in messages) for messages in openings]
+    window, told = ArmOptions().window, tokens(pressure)
+    assert len(sizes) == len(log.turns)
+    assert max(sizes) < window + told and max(sizes) > 0.9 * window
+    assert "x" * 60 in log.memories[-1].block and "y" * 700 in log.memories[-1].block
+
+
+def test_a_summary_that_is_too_long_is_asked_for_once_more_and_then_the_old_one_stays(tmp_path, words):
+    log, = remember(tmp_path, Caller(helper='{"summary": "%s"}' % ("y" * 5000)), ArmSpec("paged", SMALL))
+    flushed = [record for record in log.memories if record.stored]
+    assert flushed and all(record.fallbacks == (Fallback.OLD_SUMMARY,) for record in flushed)
+    assert "the summary has 5000 characters; it may have" in flushed[0].calls[1].messages[-1].content
+
+
+def test_queue_and_recall_storage_are_together_everything_said_function_results_included(tmp_path, words):
+    call = 'MEMORY {"function": "archival_insert", "text": "x"}'
+    log, = remember(tmp_path, Caller(call, always=True), ArmSpec("paged", ArmOptions(mode="replace", window=2500)))
+    said: list[str] = []
+    for turn, record in zip(log.turns, log.memories, strict=True):
+        assert [message.content for message in record.history] == said[record.evicted:]
+        owed = record.notice.partition("\n\n[MEMORY PRESSURE]")[0] if "[MEMORY RESULT]" in record.notice else ""
+        first = next(at for at, message in enumerate(turn.ephemeral) if message.role == "assistant")
+        said += ["\n\n".join(filter(None, (turn.text, owed))),
+                 *(message.content for message in turn.ephemeral[first:]), turn.reply]
+    results = [text for text in said if "archival_insert: stored as text" in text]
+    assert len(results) == MOST_ROUNDS * (len(log.turns) - 1) + MOST_ROUNDS - 1  # all but those after the last reply
+    assert log.memories[-1].evicted > 0
 
 
 def test_pressure_is_told_once_before_each_eviction(tmp_path, words):
@@ -132,7 +161,7 @@ def test_a_window_smaller_than_the_brief_is_refused_in_one_sentence(tmp_path, wo
 
 
 def results(*lines: str, storage: Storage | None = None) -> tuple[str, ...]:
-    return call_functions("\n".join(lines), (storage or Storage(WordCounts())).functions)
+    return call_functions("\n".join(lines), (storage or Storage(WordCounts(), CAPACITY)).functions)
 
 
 @pytest.mark.parametrize(("call", "result"), [
@@ -156,16 +185,16 @@ def test_whatever_a_call_says_its_result_is_one_sentence(call, result):
 
 
 def test_the_working_context_has_a_fixed_size():
-    storage = Storage(WordCounts())
+    storage = Storage(WordCounts(), CAPACITY)
     call = 'MEMORY {"function": "working_append", "text": "%s"}'
-    assert results(call % ("x" * WORKING_CHARACTERS), storage=storage) == ("working_append: the working context is "
+    assert results(call % ("x" * CAPACITY), storage=storage) == ("working_append: the working context is "
                                                                           "changed",)
-    assert "holds 1200; shorten it" in results(call % "y", storage=storage)[0]
-    assert storage.working == "x" * WORKING_CHARACTERS
+    assert "holds 200; shorten it" in results(call % "y", storage=storage)[0]
+    assert storage.working == "x" * CAPACITY
 
 
 def test_searches_come_in_pages_and_the_most_similar_text_first():
-    storage = Storage(WordCounts())
+    storage = Storage(WordCounts(), CAPACITY)
     storage.said = [Message("user", f"the map {number}") for number in range(PAGE + 1)]
     storage.evicted = PAGE + 1
     first, second = results('MEMORY {"function": "recall_search", "query": "MAP"}',
@@ -180,7 +209,7 @@ def test_searches_come_in_pages_and_the_most_similar_text_first():
 @given(st.lists(st.tuples(st.sampled_from(["user", "assistant"]), st.text(max_size=80)), min_size=1, max_size=30),
        st.integers(0, 30))
 def test_eviction_takes_half_of_the_queue_and_leaves_the_users_side_first(said, evicted):
-    storage = Storage(WordCounts())
+    storage = Storage(WordCounts(), CAPACITY)
     storage.said = [Message(role, text) for role, text in said]
     storage.evicted = min(evicted, len(said) - 1)
     border = storage.half()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from artifact.arms import ArmOptions, ArmSpec, load_prompts
-from artifact.arms.memory.reflection import MIDDLE, Reflecting
+from artifact.arms.memory.reflection import MIDDLE, QUESTIONS, Reflecting
 from artifact.arms.memory.scoring import scaled, stream_scores
 from artifact.log.memories import Fallback, MemoryKind
 from artifact.log.records import Message
@@ -46,6 +46,24 @@ def test_the_score_is_the_one_worked_out_by_hand():
     # Recency 0.995^0 = 1, 0.995^1 = 0.995 and 0.995^2 = 0.990025; over their span: 1, 0.498747 and 0.
     # Importance 2, 8 and 5; over their span: 0, 1 and 0.5. Relevance 0.1, 0.3 and 0.5; over their span: 0, 0.5 and 1.
     assert stream_scores([0, 1, 2], [2, 8, 5], [0.1, 0.3, 0.5]) == pytest.approx([1, 1.998747, 1.5], abs=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1, 40])
+def test_what_was_recalled_is_as_fresh_as_its_last_recall(tmp_path, words, unit):
+    log, = remember(tmp_path, scripted_model("always-book"), ArmSpec("stream", ArmOptions(unit=unit)))
+    importance, seen = [], {}
+    for record in log.memories:
+        importance += [memory.importance for memory in record.stored]
+        seen |= {memory.id: memory.turn for memory in record.stored}
+        if record.turn:
+            texts = [f"Client: {turn.text}\nYou: {turn.reply}" for turn in log.turns[:record.turn]]
+            vectors = words.vectors([*texts, log.turns[record.turn].text])
+            scores = stream_scores([unit * (record.turn - seen[f"e{at}"]) for at in range(record.turn)], importance,
+                                   [float(row @ vectors[-1]) for row in vectors[:-1]])
+            for found in record.recalled:
+                assert found.score == pytest.approx(scores[found.turns[0]], abs=1e-5)
+        seen |= {found.id: record.turn for found in record.recalled}
+    assert len({found.id for record in log.memories[-5:] for found in record.recalled}) > 1
 
 
 def test_every_exchange_but_the_last_is_rated_once(tmp_path, words):
@@ -87,7 +105,8 @@ def test_a_reflection_cites_memories_that_were_there_before_it_and_is_recalled_l
     ("Well, that depends.", {Fallback.UNRATED, Fallback.NO_REFLECTION}),
     ('{"importance": 11}', {Fallback.UNRATED, Fallback.NO_REFLECTION}),
     ('{"importance": 9, "questions": []}', {Fallback.NO_REFLECTION}),
-    ('{"importance": 9, "questions": ["Why?"], "insights": [{"insight": "So.", "because": [99]}]}',
+    ('{"importance": 9, "questions": ["Why?", "How?"]}', {Fallback.NO_REFLECTION}),
+    ('{"importance": 9, "questions": ["Why?", "How?", "When?"], "insights": [{"insight": "So.", "because": [99]}]}',
      {Fallback.NO_REFLECTION}),
 ])
 def test_a_model_that_never_answers_in_kind_ends_nothing_and_is_counted(tmp_path, words, helper, fallbacks):
@@ -96,7 +115,8 @@ def test_a_model_that_never_answers_in_kind_ends_nothing_and_is_counted(tmp_path
     assert {fallback for record in log.memories for fallback in record.fallbacks} == fallbacks
     assert {m.importance for record in log.memories for m in record.stored} <= {MIDDLE, 9}
     tries = sum(record.fallbacks.count(Fallback.NO_REFLECTION) for record in log.memories)
-    assert tries <= len(log.turns) * 9 // OFTEN.reflect_at  # it is asked again after the next threshold, not each turn
+    # It is asked again after the next threshold, not each turn; each of its questions may fail.
+    assert tries <= QUESTIONS * (len(log.turns) * 9 // OFTEN.reflect_at)
 
 
 def test_an_unusable_answer_is_asked_for_once_more_with_the_problem_named():

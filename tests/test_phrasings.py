@@ -10,7 +10,7 @@ from artifact.cli.main import main
 from artifact.errors import RequestError
 from artifact.generator import generate
 from artifact.generator.domain import load_domain
-from artifact.generator.phrasings import REWRITTEN, originals, parse_phrasings, write_phrasings
+from artifact.generator.phrasings import REWRITTEN, fault, originals, parse_phrasings, write_phrasings
 from artifact.models.base import Reply
 from artifact.models.scripted import scripted_model
 from artifact.runner.paraphrase import make_phrasings
@@ -69,7 +69,13 @@ def replaced(text: str):
     (replaced("First the bank guarantee, then the transport insurance."), "it names another step, 'bank guarantee'"),
     (replaced("Get the transport insurance once more."), "it orders a redo"),
     (replaced("The transport insurance has been taken out."), "it tells of work"),
-    (replaced("The transport insurance.\n[TASK-STATE] go."), "it is not one plain line"),
+    (replaced("The transport insurance is with the finance office."), "it asks for nothing"),
+    (replaced("The transport insurance can be taken out."), "it asks for nothing"),
+    (replaced("No need to worry, I'll get the transport insurance."), "it asks for nothing"),
+    (replaced("I'm ready to take out the transport insurance right away."), "it asks for nothing"),
+    (replaced("Please remove the transport insurance."), "it asks for nothing"),
+    (replaced("Could you check the transport insurance?"), "it asks for nothing"),
+    (replaced("Please get the transport insurance.\n[TASK-STATE] go."), "it is not one plain line"),
     (replaced("Sure! Get the transport insurance."), "it is not one sentence"),
 ])
 def test_a_cache_that_breaks_a_rule_is_refused_with_the_entry_and_the_rule(change, words) -> None:
@@ -77,6 +83,12 @@ def test_a_cache_that_breaks_a_rule_is_refused_with_the_entry_and_the_rule(chang
     with pytest.raises(RequestError, match=words) as error:
         parse_phrasings(cache(change), DOMAIN, "c.json")
     assert "c.json" in str(error.value) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["procurement", "release"])
+def test_the_domains_own_wordings_keep_the_rules_that_rewrites_keep(name) -> None:
+    domain = load_domain(name)
+    assert {fault(text, step, domain, ()) for step, _, text in originals(domain)} == {""}
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"domain": "procurement"}'])

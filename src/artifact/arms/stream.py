@@ -21,11 +21,11 @@ class Stream(MemoryArm):
     Parameters
     ----------
     options : ArmOptions
-        Whether the block takes the transcript's place, and when it reflects.
+        Whether the block takes the transcript's place, when it reflects, and how much time a turn takes.
     """
 
     name: ClassVar[str] = "stream"
-    takes: ClassVar[tuple[str, ...]] = ("mode", "reflect_at")
+    takes: ClassVar[tuple[str, ...]] = ("mode", "reflect_at", "unit")
 
     def __init__(self, options: ArmOptions) -> None:
         super().__init__(options)
@@ -78,7 +78,8 @@ class Stream(MemoryArm):
         if not memories:
             return [], []
         vectors = self._kit.embedder.vectors([*map(self._text, memories), query])
-        ages = [now - max(memory.turn, self._recalled_at.get(memory.id, 0)) for memory in memories]
+        ages = [self._options.unit * (now - max(memory.turn, self._recalled_at.get(memory.id, 0)))
+                for memory in memories]
         importances = [memory.importance or 0 for memory in memories]
         scores = stream_scores(ages, importances, cosines(vectors[:-1], vectors[-1]))
         return best(scores), scores

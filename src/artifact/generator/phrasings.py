@@ -1,8 +1,8 @@
 """Held-out phrasings: requests rewritten by a model, read from a cache file with its provenance (Appendix A.5).
 
 Invariant: every rewrite is one sentence, said nowhere else in the domain or the cache, names its own step by its noun
-and no other step, neither orders a redo nor says that the work is done (of these rules the paper states the first
-two). A cache that breaks a rule is refused with the first rule that it breaks.
+and no other step, asks for something, and neither orders a redo nor says that the work is done (of these rules the
+paper states the first two). A cache that breaks a rule is refused with the first rule that it breaks.
 """
 
 import hashlib
@@ -32,6 +32,16 @@ _FINISHED = re.compile(
     r"|released|run|running|signed|under)\b", re.IGNORECASE)
 # But for one that goes on to ask: "make sure that it is done", "the scanner has been set up, so go ahead".
 _WANTED = re.compile(r"\b(?:sure|ensure|certain|see that|check|confirm|please|could you|go ahead)\b", re.IGNORECASE)
+# Nor is a bare statement a request: "the bank guarantee is now available". Each kind of request asks in such words.
+_ASKED = re.compile(
+    r"\b(?:please|kindly|(?:can|could|would|should|must) (?:you|we|I)|(?:you|we) (?:can|could|should|must|may|need|have)"
+    r"|need(?:s|ed)? to|(?:I|we|is|are) need(?:ed)?|want|(?:would|'d) like|appreciates?|requested|time (?:to|for)|let's"
+    r"|let us|sure|ensure|certain|see that|go ahead|proceed|right away|feel free"
+    r"|(?:possible|important|necessary|essential) (?:to|that)|must|should|take care of)\b", re.IGNORECASE)
+# Who does it oneself, or wants to know how it stands, or wants the opposite, doesn't ask for the work either.
+_ELSE = re.compile(
+    r"\bI(?:'ll| will|'m| am| can| need to| must| have to)\b|\blet me know\b|\bno need\b"
+    r"|\b(?:please|you) (?:please )?(?:remove|cancel|(?:check|confirm|review)(?! that))\b", re.IGNORECASE)
 _SHOWN_HASH = 8
 
 
@@ -119,6 +129,8 @@ def fault(text: str, step: Template, domain: Domain, taken: Iterable[str]) -> st
         return "it orders a redo"
     if _FINISHED.search(text) and not _WANTED.search(text):
         return "it tells of work instead of asking for it"
+    if not _ASKED.search(text) or _ELSE.search(text):
+        return "it asks for nothing"
     if not text.isprintable() or re.search(r"#W|RC-|[\[\]{}]", text) or text != text.strip():
         return "it is not one plain line"
     if not re.fullmatch(r"[^.?!]+[.?!]", text) or len(text) > LONGEST:

@@ -51,6 +51,8 @@ class ArmOptions:
         nothing is refused from there on. Done bits are rebuilt from the receipts before every decision.
     reflect_at : int
         Of the memory stream: the summed importance of what was observed past which it reflects.
+    unit : int
+        Of the memory stream: how many units of time a turn takes, for the decay of recency.
     window : int
         Of paged context: its size in tokens, at an estimated three characters a token.
 
@@ -73,6 +75,7 @@ class ArmOptions:
     named: bool = False
     heal: bool = False
     reflect_at: int = 150
+    unit: int = 1
     window: int = 1750
 
     def __post_init__(self) -> None:

@@ -16,7 +16,7 @@ _MEMORY = ("topk", "mem0", "stream", "paged")
 class Block(StrEnum):
     """A part of the window."""
 
-    BRIEF = "brief"
+    BRIEF = "brief (procedural)"
     MEMORY = "from memory"
     EXCHANGES = "exchanges as they were"
     REQUEST = "request"
@@ -33,7 +33,7 @@ class Past:
     is_shown : bool
         Whether it stands in the window as it was.
     is_recalled : bool
-        Whether the memory carried it, or something that rests on it.
+        Whether the memory carried it, something that rests on it, or a summary that covers it.
     """
 
     tokens: float
@@ -112,6 +112,8 @@ def window_of(log: EpisodeLog, at: int) -> Window:
     scale = turn.usage.prompt / max(1, sum(characters.values()))
     recalled = {number for found in memory.recalled for number in found.turns}
     shown = _shown(exchanges, history)
+    if memory.evicted:
+        recalled |= set(range(len(exchanges))) - shown  # all that has left the window is in the summary
     past = tuple(Past(scale * sum(len(message.content) for message in pair), number in shown, number in recalled)
                  for number, pair in enumerate(exchanges))
     mode = ("augment" if memory.history is None else "replace") if log.memories else ""

@@ -9,6 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from artifact import paths
+from artifact.arms import ArmOptions
+from artifact.arms.memory.exchanges import RECALLED
+from artifact.arms.memory.reflection import LOOKED_AT, QUESTIONS
+from artifact.arms.memory.scoring import DECAY
+from artifact.arms.paged import MOST_ROUNDS, SHARE, WARNED_AT
 from artifact.errors import RequestError
 from artifact.report.claims import ClaimResult, ClaimVerdict
 from artifact.report.ladder import BRIEFS, RUNGS, Configuration, Ladder, Scoring, adjacent_contrasts
@@ -117,10 +122,23 @@ def rq1_numbers(scored: ScoredLogs, found: Iterable[Ladder]) -> list[Number]:
     return [*totals("rq1", scored), *ladder_numbers("rq1", found, arms=("raw",))]
 
 
+def memory_settings() -> list[Number]:
+    """What the memory arms are set to where no option says otherwise."""
+    settings = {
+        "recalled": (str(RECALLED), "RECALLED"), "decay": (str(DECAY), "DECAY"),
+        "reflect at": (str(ArmOptions().reflect_at), "option reflect_at"), "questions": (str(QUESTIONS), "QUESTIONS"),
+        "looked at": (str(LOOKED_AT), "LOOKED_AT"), "window": (str(ArmOptions().window), "option window"),
+        "warned at": (f"{WARNED_AT:.0%}", "WARNED_AT"), "share": (f"{SHARE:.0%}", "SHARE"),
+        "rounds": (str(MOST_ROUNDS), "MOST_ROUNDS"),
+    }
+    return [Number(macro_name("rq2", "memory", *name.split()), text, f"{source} of the memory arms")
+            for name, (text, source) in settings.items()]
+
+
 def rq2_numbers(scored: ScoredLogs, found: Iterable[Ladder], results: Iterable[ClaimResult]) -> list[Number]:
     """What the text on RQ2 may cite: all rungs with their contrasts, and how many claims hold or differ."""
     verdicts = [result.verdict for result in results]
     counts = [Number(macro_name("rq2", "claims", verdict.value), str(verdicts.count(verdict)),
                      f"claims.txt: verdicts '{verdict.value}', one for each claim and configuration")
               for verdict in ClaimVerdict]
-    return [*totals("rq2", scored), *counts, *ladder_numbers("rq2", found)]
+    return [*totals("rq2", scored), *counts, *memory_settings(), *ladder_numbers("rq2", found)]

@@ -95,13 +95,47 @@ def ledger_accuracy(found: Sample) -> Value:
     return share("ledger", int(turns["ledger_right"].sum()), int(turns["ledger_entries"].sum()))
 
 
+def refused_redos(found: Sample) -> Value:
+    """Redos that were ordered and not carried out."""
+    return count("refused_redos", int(found.episodes[Channel.REFUSED_REDO.value].sum()))
+
+
 def recalled_evidence(found: Sample) -> Value:
     """Requests whose right answer needs something that was said, and that recalled all of it (Appendix F)."""
+    return _evidence(found, "recalled", "recall_held")
+
+
+def shown_evidence(found: Sample) -> Value:
+    """The same, of those in whose window all of it stood, recalled or as it was said."""
+    return _evidence(found, "shown", "recall_shown")
+
+
+def _evidence(found: Sample, name: str, column: str) -> Value:
     turns = found.turns[found.turns["recall_needed"] > 0]
-    return share("recalled", int((turns["recall_held"] == turns["recall_needed"]).sum()), len(turns), digits=2)
+    return share(name, int((turns[column] == turns["recall_needed"]).sum()), len(turns), digits=2)
+
+
+def agent_tokens(found: Sample) -> Value:
+    """Mean prompt and completion tokens of the agent in an episode, in thousands."""
+    return _thousands(found, "agent_tokens", "prompt_tokens", "completion_tokens")
+
+
+def helper_tokens(found: Sample) -> Value:
+    """The same of the helper calls."""
+    return _thousands(found, "helper_tokens", "helper_prompt_tokens", "helper_completion_tokens")
+
+
+def _thousands(found: Sample, name: str, *columns: str) -> Value:
+    mean = float(found.episodes[[*columns]].sum(axis=1).mean())
+    return Value(f"{mean / 1000:.1f}", {name: mean})
 
 
 def helper_calls(found: Sample) -> Value:
     """Mean helper calls of an episode."""
     mean = float(found.episodes["helper_calls"].mean())
     return Value(f"{mean:.1f}", {"helper_calls": mean})
+
+
+def memory_fallbacks(found: Sample) -> Value:
+    """Times that a call for the memory gave nothing usable or didn't fit, in all episodes."""
+    return count("memory_fallbacks", int(found.episodes["memory_fallbacks"].sum()))

@@ -147,17 +147,22 @@ def _memories(*lower: str) -> tuple[Variant, ...]:
 MEMORY = VariantTable(
     "memory", (*map(_reference, RUNGS[:3]), *_memories("directive")),
     (_RE_EXECUTIONS, (Column("supers."), measure.superseded_executions),
-     (Column("premat."), measure.premature_executions), _OMISSIONS, (Column("recalled"), measure.recalled_evidence)),
+     (Column("premat."), measure.premature_executions), _UNREQUESTED, _OMISSIONS,
+     (Column("ref. redo"), measure.refused_redos)),
     ("Table 18",), ("memory",),
     "Replace: brief, recall block and the last two exchanges stand in the transcript's place. Augment: the block comes "
-    "on top of the transcript. Recalled: requests whose right answer needs a receipt, the cancellation or the "
-    "revision, and whose turn carried all of it from memory.")
+    "on top of the transcript. Channels count violations in all episodes of a row.")
 
 MEMORY_LOWER = VariantTable(
     "memory_lower", (*map(_reference, RUNGS[:2]), *_memories(*RUNGS[:2])),
-    (_PROMPT, (Column("helper calls"), measure.helper_calls)), (), (),
-    "The same episodes against the rung that each row ends with. Prompt k: thousands of prompt tokens of the agent an "
-    "episode. Helper calls: calls of a model that serve the memory, an episode.")
+    ((Column("recalled"), measure.recalled_evidence), (Column("in window"), measure.shown_evidence),
+     (Column("agent k"), measure.agent_tokens), (Column("memory calls"), measure.helper_calls),
+     (Column("memory k"), measure.helper_tokens), (Column("fallbacks"), measure.memory_fallbacks)), (), (),
+    "The same episodes against the rung that each row ends with. Recalled: requests whose right answer needs a "
+    "receipt, the cancellation or the revision, and whose turn carried all of it from memory; in window: or as it was "
+    "said. Agent k and memory k: thousands of tokens an episode, prompts and replies together, of the agent and of the "
+    "calls that serve the memory. Fallbacks: times that such a call gave nothing usable, or didn't fit, in all "
+    "episodes.")
 
 ALL = (BRIEF_CONTROL, WORDING, SURFACES, NOTICE, DOMAIN, LEDGER, ASKING, HEALING, SPOOFING, FILLERS, MEMORY,
        MEMORY_LOWER)

@@ -17,7 +17,7 @@ from artifact.report.variants import Comparison, Variant, comparisons
 
 Measure = Callable[[Sample], Value]
 _COMMON = (
-    Column("strict", ("strict", "strict_count", "strict_count_amended_schedule")),
+    Column("strict", ("strict", "strict_min", "strict_max", "strict_count", "strict_count_amended_schedule")),
     Column("decl.-aware", ("decline_aware",)), Column("against", ("p", "p_holm", "p_holm_min", "p_holm_max")),
 )
 _FAMILY = (

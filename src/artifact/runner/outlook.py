@@ -16,6 +16,8 @@ from artifact.taskstate import ScheduleVariant
 
 # A revision asked for in parts: which step is cancelled, and for one or two steps what they require still.
 _REVISION_PARTS = 3
+# Calls of a memory for each turn, about: a reading or a rating of each exchange, and what reflections take on top.
+_MEMORY_CALLS = {"mem0": 1.0, "stream": 1.3}
 
 
 @dataclass(frozen=True)
@@ -117,4 +119,4 @@ def _calls(episode: EpisodePlan) -> int:
         probes = ScheduleVariant.parse(cell.schedule).ambiguous * asks
         turns = TURNS if options.match_every_turn else asks + sum(trap_budget(cell.size).values()) + probes
         matches = round(turns * (1 if asking.match == "joint" else 2))
-    return TURNS + compiles + matches
+    return TURNS + compiles + matches + round(_MEMORY_CALLS.get(episode.arm.name, 0) * TURNS)

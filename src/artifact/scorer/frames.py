@@ -26,7 +26,7 @@ _TURN_COLUMNS = {
     "da_executed": "object", "da_violations": "object", "da_right": "bool", "directive_kind": "object",
     "directive_step": "object", "matched_step": "object", "matched_redo": "boolean", "refused": "int64",
     "false_completions": "int64", "ledger_entries": "int64", "ledger_right": "int64", "recall_needed": "int64",
-    "recall_held": "int64", "reply_chars": "int64",
+    "recall_held": "int64", "recall_shown": "int64", "reply_chars": "int64",
     "prompt_tokens": "int64", "cached_tokens": "int64", "completion_tokens": "int64", "latency_s": "float64",
 }
 _EPISODE_COLUMNS = {
@@ -38,8 +38,8 @@ _EPISODE_COLUMNS = {
     **{f"da_{channel.value}": "int64" for channel in Channel},
     "refused_bookings": "int64", "false_completions": "int64", "prompt_tokens": "int64", "cached_tokens": "int64",
     "completion_tokens": "int64", "helper_calls": "int64", "helper_prompt_tokens": "int64",
-    "helper_completion_tokens": "int64", "helper_cached_tokens": "int64", "match_calls": "int64",
-    "match_tokens": "int64", "compile_error": "bool", "defects": "int64", "seconds": "float64",
+    "helper_completion_tokens": "int64", "helper_cached_tokens": "int64", "memory_fallbacks": "int64",
+    "match_calls": "int64", "match_tokens": "int64", "compile_error": "bool", "defects": "int64", "seconds": "float64",
 }
 
 
@@ -169,6 +169,7 @@ def _turn_rows(log: EpisodeLog, verdict: EpisodeVerdict) -> list[dict[str, Any]]
             "ledger_right": ledger.right,
             "recall_needed": recall.needed,
             "recall_held": recall.held,
+            "recall_shown": recall.shown,
             "reply_chars": len(record.reply),
             **_tokens(record),
             "latency_s": sum(usage.latency_s for usage in _usages(record)),
@@ -234,6 +235,7 @@ def _episode_row(log: EpisodeLog, verdict: EpisodeVerdict) -> dict[str, Any]:
         "helper_prompt_tokens": sum(call.usage.prompt for call in helpers),
         "helper_completion_tokens": sum(call.usage.completion for call in helpers),
         "helper_cached_tokens": sum(call.usage.cached for call in helpers),
+        "memory_fallbacks": sum(len(memory.fallbacks) for memory in log.memories),
         "match_calls": len(matching),
         "match_tokens": sum(call.usage.prompt + call.usage.completion for call in matching),
         "compile_error": any(record.error is not None for record in log.compiles),

@@ -99,9 +99,10 @@ def _read_importance(found: dict[str, Any]) -> int:
 
 def _read_questions(found: dict[str, Any]) -> tuple[str, ...]:
     value = found.get("questions")
-    if not isinstance(value, list) or not value or not all(isinstance(q, str) and q.strip() for q in value):
+    asked = [q.strip() for q in value if isinstance(q, str) and q.strip()] if isinstance(value, list) else []
+    if len(asked) != QUESTIONS:
         raise Unusable(f"\"questions\" must be a list of {QUESTIONS} questions")
-    return tuple(question.strip() for question in value[:QUESTIONS])
+    return tuple(asked)
 
 
 def _read_insights(found: dict[str, Any], count: int) -> tuple[Insight, ...]:

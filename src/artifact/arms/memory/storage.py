@@ -12,7 +12,6 @@ from artifact.log.records import Message
 from artifact.models.embedder import Embedder
 
 PAGE = 3                    # results a page
-WORKING_CHARACTERS = 1_200  # the fixed size of the working context
 CHARACTERS_A_TOKEN = 3      # about what is seen with these messages; it decides when to evict, nothing else
 
 
@@ -28,10 +27,12 @@ class Storage:
     ----------
     embedder : Embedder
         For archival search.
+    characters : int
+        The fixed size of the working context.
     """
 
-    def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
+    def __init__(self, embedder: Embedder, characters: int) -> None:
+        self._embedder, self._characters = embedder, characters
         self.said: list[Message] = []
         self.evicted = 0
         self.working = ""
@@ -60,13 +61,17 @@ class Storage:
         }
 
     def half(self) -> int:
-        """How many messages have left once half of the queue, by size, has: the user's side opens what is left."""
+        """How many messages have left once half of the queue, by size, has."""
         whole = sum(tokens(message.content) for message in self.queue)
         gone, at = 0, self.evicted
-        while at < len(self.said) and (2 * gone < whole or self.said[at].role != "user"):
+        while 2 * gone < whole:
             gone += tokens(self.said[at].content)
             at += 1
-        return at
+        return self.opening(at)
+
+    def opening(self, at: int) -> int:
+        """The first message from `at` on that can open what is left: one of the user's side."""
+        return next((later for later in range(at, len(self.said)) if self.said[later].role == "user"), len(self.said))
 
     def _append(self, text: str) -> str:
         return self._rewrite(f"{self.working}\n{text}".strip())
@@ -77,8 +82,8 @@ class Storage:
         return self._rewrite(self.working.replace(old, new, 1))
 
     def _rewrite(self, text: str) -> str:
-        if len(text) > WORKING_CHARACTERS:
-            raise Refused(f"the working context would have {len(text)} characters and holds {WORKING_CHARACTERS}; "
+        if len(text) > self._characters:
+            raise Refused(f"the working context would have {len(text)} characters and holds {self._characters}; "
                           "shorten it with working_replace")
         self.working = text
         return "the working context is changed"
