@@ -102,7 +102,8 @@ def test_an_answer_of_another_shape_stores_nothing_and_is_counted(tmp_path, word
 
 
 def test_of_facts_of_several_shapes_those_with_a_text_are_stored(tmp_path, words):
-    log, = remember(tmp_path, Extractor('{"memory": ["x", {"text": "The map is drawn.", "id": "0"}, {"text": 3}]}'), SPEC)
+    facts = '{"memory": ["x", {"text": "The map is drawn.", "id": "0"}, {"text": 3}]}'
+    log, = remember(tmp_path, Extractor(facts), SPEC)
     assert [fact.text for record in log.memories for fact in record.stored] == ["The map is drawn."]
     assert not any(record.fallbacks for record in log.memories)
 

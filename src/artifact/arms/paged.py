@@ -4,8 +4,8 @@ Source: Packer et al. (2023): read-only instructions, a working context that the
 and a first-in-first-out queue headed by a recursive summary; a warning at 70 % of the window, and at 100 % half of
 the queue is evicted into recall storage and folded into a new summary. Every function's result goes back to the model.
 
-Invariant: once it has evicted, the window holds brief, instructions, working context, summary, queue and request, unless
-these without the queue are too much already. So working context and summary are bounded by what the window has beside
+Invariant: once it has evicted, brief, instructions, working context, summary, queue and request fit the window, unless
+they are too much without the queue already. So working context and summary are bounded by what the window has beside
 brief and instructions.
 """
 

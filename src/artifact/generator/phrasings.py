@@ -34,8 +34,8 @@ _FINISHED = re.compile(
 _WANTED = re.compile(r"\b(?:sure|ensure|certain|see that|check|confirm|please|could you|go ahead)\b", re.IGNORECASE)
 # Nor is a bare statement a request: "the bank guarantee is now available". Each kind of request asks in such words.
 _ASKED = re.compile(
-    r"\b(?:please|kindly|(?:can|could|would|should|must) (?:you|we|I)|(?:you|we) (?:can|could|should|must|may|need|have)"
-    r"|need(?:s|ed)? to|(?:I|we|is|are) need(?:ed)?|want|(?:would|'d) like|appreciates?|requested|time (?:to|for)|let's"
+    r"\b(?:please|kindly|(?:can|could|would|should|must) (?:you|we|I)"
+    r"|(?:you|we) (?:can|could|should|must|may|need|have)|need(?:s|ed)? to|(?:I|we|is|are) need(?:ed)?|want|(?:would|'d) like|appreciates?|requested|time (?:to|for)|let's"
     r"|let us|sure|ensure|certain|see that|go ahead|proceed|right away|feel free"
     r"|(?:possible|important|necessary|essential) (?:to|that)|must|should|take care of)\b", re.IGNORECASE)
 # Who does it oneself, or wants to know how it stands, or wants the opposite, doesn't ask for the work either.
