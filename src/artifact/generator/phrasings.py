@@ -35,9 +35,10 @@ _WANTED = re.compile(r"\b(?:sure|ensure|certain|see that|check|confirm|please|co
 # Nor is a bare statement a request: "the bank guarantee is now available". Each kind of request asks in such words.
 _ASKED = re.compile(
     r"\b(?:please|kindly|(?:can|could|would|should|must) (?:you|we|I)"
-    r"|(?:you|we) (?:can|could|should|must|may|need|have)|need(?:s|ed)? to|(?:I|we|is|are) need(?:ed)?|want|(?:would|'d) like|appreciates?|requested|time (?:to|for)|let's"
-    r"|let us|sure|ensure|certain|see that|go ahead|proceed|right away|feel free"
-    r"|(?:possible|important|necessary|essential) (?:to|that)|must|should|take care of)\b", re.IGNORECASE)
+    r"|(?:you|we) (?:can|could|should|must|may|need|have)|need(?:s|ed)? to|(?:I|we|is|are) need(?:ed)?|want"
+    r"|(?:would|'d) like|appreciates?|requested|time (?:to|for)|let's|let us|sure|ensure|certain|see that|go ahead"
+    r"|proceed|right away|feel free|(?:possible|important|necessary|essential) (?:to|that)|must|should"
+    r"|take care of)\b", re.IGNORECASE)
 # Who does it oneself, or wants to know how it stands, or wants the opposite, doesn't ask for the work either.
 _ELSE = re.compile(
     r"\bI(?:'ll| will|'m| am| can| need to| must| have to)\b|\blet me know\b|\bno need\b"

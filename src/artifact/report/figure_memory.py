@@ -38,7 +38,7 @@ def memory_figure(windows: Sequence[Window]) -> Figure:
         axis.set_yticks(range(len(windows)), [_label(window) for window in windows], fontsize=6.5)
         axis.tick_params(axis="y", length=0)
         axis.grid(visible=False, axis="y")
-        axis.set_xlabel("tokens; upper bar of each arm: the conversation so far, lower bar: the window (working memory)",
+        axis.set_xlabel("tokens; above in each arm: the conversation so far, below: the window (working memory)",
                         fontsize=7)
         handles = [*(Patch(facecolor=colour, label=str(block)) for block, colour in _COLOURS.items()),
                    Patch(facecolor=FAINT, edgecolor=MUTED, linewidth=0.4, label="not in the window")]
