@@ -7,9 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from artifact.arms import ArmOptions, ArmSpec, make_arm
+from artifact.arms import ArmOptions, ArmSpec, make_arm, parse_arm
 from artifact.errors import RequestError
 from artifact.gate import DirectiveKind, Gate
+from artifact.log import iter_logs
+from artifact.runner import StudyPlan, run_study
+from artifact.scorer.module_state import module_turns
 from artifact.taskstate import Corruption, Status, TaskState, judge_turn
 from fixed_arms import CODES, GRAPH, ask, open_arm
 
@@ -141,6 +144,31 @@ def test_corruption_at_rate_zero_changes_nothing_and_is_drawn_from_the_seed_alon
     assert disturbed == again
     assert any(d.done != state.done for d in disturbed)
     assert any(d.graph != state.graph for d in disturbed)
+
+
+def test_with_one_draw_as_many_events_happen_as_the_rate_says_and_a_step_meets_one_at_a_time():
+    rate, seeds, turns = 0.02, 300, 44
+    state, events = TaskState(GRAPH), []
+    for seed, turn in itertools.product(range(seeds), range(turns)):
+        after = Corruption(rate, seed, "one").apply(state, turn)
+        flips = {step.id for step in GRAPH.steps if (step.id in after.done) != (step.id in state.done)}
+        drops = {step.id for step in GRAPH.steps if after.graph[step.id] != step}
+        assert not flips & drops
+        events.append((len(flips), len(drops)))
+    flipped, dropped = map(sum, zip(*events, strict=True))
+    trials = seeds * turns * len(GRAPH.steps)
+    assert abs(flipped + dropped - rate * trials) < 4 * (rate * trials) ** 0.5
+    of_those_with_prerequisites = rate * trials / 2  # two of the four steps
+    assert abs(dropped - of_those_with_prerequisites / 2) < 4 * (of_those_with_prerequisites / 2) ** 0.5
+
+
+def test_a_log_with_one_draw_is_replayed_from_its_options(tmp_path):
+    plan = StudyPlan("t", "scripted:reader?directive=0.8", sizes=(5,), seeds=tuple(range(100, 106)),
+                     arms=(parse_arm("enforcement:corruption=0.05,corruption_draws=one"),))
+    run_study(plan, runs=tmp_path, durable=False)
+    turns = [turn for log in iter_logs([tmp_path]) for turn in module_turns(log)]
+    assert any(turn.spurious for turn in turns) and any(turn.dropped for turn in turns)
+    assert all(turn.agrees for turn in turns)
 
 
 def test_receipts_outlive_a_corrupted_state():

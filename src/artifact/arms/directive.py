@@ -24,8 +24,8 @@ class Directive:
     """
 
     name: ClassVar[str] = "directive"
-    takes: ClassVar[tuple[str, ...]] = ("state", "matcher", "match_every_turn", "corruption", "role", "unresolved",
-                                        "named", "heal")
+    takes: ClassVar[tuple[str, ...]] = ("state", "matcher", "match_every_turn", "corruption", "corruption_draws", "role",
+                                        "unresolved", "named", "heal")
     brief_ends_with: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, options: ArmOptions) -> None:
@@ -45,7 +45,7 @@ class Directive:
             record = again if again.graph is not None else record
         self._seen = record.defects
         self._gate = Gate(record.graph) if record.graph is not None else None
-        self._corruption = Corruption(self._options.corruption, opening.seed)
+        self._corruption = Corruption(self._options.corruption, opening.seed, self._options.corruption_draws)
 
     async def compose(self, request: Request) -> Outgoing:
         """Resolve the request and add the directive for it."""

@@ -25,6 +25,8 @@ class ArmOptions:
         Run the matcher on filler and revision turns too, instead of passing them by.
     corruption : float
         Rate per step and turn at which done bits flip and prerequisites drop in the module's state.
+    corruption_draws : str
+        ``"two"``: each of the two at that rate; ``"one"``: one or the other, which is about what the paper counts.
     mode : str
         Of checklist and ledger. ``"append"``: every message keeps the copy that it was sent with;
         ``"replace"``: only the current message carries one, earlier ones stand without theirs (Appendix E.2).
@@ -66,6 +68,7 @@ class ArmOptions:
     matcher: Literal["model", "oracle"] = "model"
     match_every_turn: bool = False
     corruption: float = 0.0
+    corruption_draws: Literal["two", "one"] = "two"
     mode: Literal["append", "replace"] = "append"
     matched_line: bool = False
     role: Literal["user", "system"] = "user"

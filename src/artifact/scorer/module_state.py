@@ -65,7 +65,8 @@ def module_turns(log: EpisodeLog) -> tuple[ModuleTurn, ...]:
         return ()
     plan, revision = log.owned("plan"), log.owned("revision")
     matches = {match.turn: match for match in log.matches}
-    corruption = Corruption(corruption_rate(log), log.header.seed)
+    corruption = Corruption(corruption_rate(log), log.header.seed,
+                            log.header.arm.options.get("corruption_draws", "two"))
     state = clean = TaskState(plan.graph) if plan is not None and plan.graph is not None else None
     turns = []
     for record in log.turns:
