@@ -24,8 +24,8 @@ class Directive:
     """
 
     name: ClassVar[str] = "directive"
-    takes: ClassVar[tuple[str, ...]] = ("state", "matcher", "match_every_turn", "corruption", "corruption_draws", "role",
-                                        "unresolved", "named", "heal")
+    takes: ClassVar[tuple[str, ...]] = ("state", "matcher", "match_every_turn", "corruption", "corruption_draws",
+                                        "role", "unresolved", "named", "heal")
     brief_ends_with: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, options: ArmOptions) -> None:
