@@ -80,11 +80,11 @@ def memory_windows(sources: Iterable[Path]) -> tuple[Window, ...]:
     tuple of Window
         The raw arm first; empty when no memory arm has run.
     """
-    cells: dict[tuple[str, str, int], dict[str, EpisodeLog]] = {}
+    cells: dict[tuple[str, int], dict[str, EpisodeLog]] = {}
     for log in iter_logs(sources):
         header = log.header
         if log.completed and header.arm.name in (*_OTHERS, *_MEMORY):
-            cell = cells.setdefault((header.study, header.cell.slug, header.seed), {})
+            cell = cells.setdefault((header.cell.slug, header.seed), {})
             cell.setdefault(header.arm.text, log)
     cells = {key: logs for key, logs in cells.items() if any(log.memories for log in logs.values())}
     if not cells:
