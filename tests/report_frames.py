@@ -54,7 +54,8 @@ def turn(arm: str, seed: int, number: int, *, model: str = LARGE, state_model: s
         "study": study, "cell": cell(model, state_model or model, size, brief), "arm": arm, "options": "{}",
         "seed": seed, "turn": number, "scripted": number, "kind": "ask", "label": "ask", "step": "s1", "status": "todo",
         "executed": ("s1",), "violations": (), "right": True, "da_executed": ("s1",), "da_violations": (),
-        "da_right": True, "directive_kind": None, "directive_step": None, "matched_step": None, "matched_redo": None,
+        "da_right": True, "directive_kind": None, "directive_step": None, "matched": False, "matched_step": None,
+        "matched_redo": None,
         "refused": 0, "false_completions": 0, "ledger_entries": 0, "ledger_right": 0, "recall_needed": 0,
         "recall_held": 0, "reply_chars": 10, "prompt_tokens": 10,
         "cached_tokens": 0, "completion_tokens": 5, "latency_s": 0.1, **columns}

@@ -14,9 +14,11 @@ from artifact.report.channel_rates_table import channel_rates_table
 from artifact.report.compile_table import compile_table
 from artifact.report.corruption_table import corruption_table
 from artifact.report.ladder import configuration_of
+from artifact.report.measures import MEASURES
 from artifact.report.models_table import models_table
 from artifact.report.obedience_table import obedience_table
 from artifact.report.overhead_table import overhead_table
+from artifact.report.samples import samples
 from artifact.report.scored import Header
 from artifact.report.size_table import size_table
 from artifact.report.tables import Table
@@ -36,6 +38,11 @@ OF_CELLS = (compile_table, overhead_table, channel_rates_table, obedience_table,
 def rows_of(table: Table) -> list[dict[str, str]]:
     """The rows of a table's CSV."""
     return list(csv.DictReader(io.StringIO(table.csv())))
+
+
+def matched(step: str | None, *, redo: bool = False) -> dict[str, Any]:
+    """The columns of a turn on which the matcher named a step, or none."""
+    return {"matched": True, "matched_step": step, "matched_redo": redo}
 
 
 def row_of(table: Table, **wanted: str) -> dict[str, str]:
@@ -103,12 +110,10 @@ def test_channel_rates_have_denominators_of_their_own(tmp_path: Path) -> None:
 
 
 def test_obedience_is_measured_against_the_directive_as_issued() -> None:
-    heeded = turn("directive", 100, 0, directive_kind="done", directive_step="s1", executed=(), matched_step="s1",
-                  matched_redo=False)
-    ignored = turn("directive", 100, 1, directive_kind="blocked", directive_step="s1", executed=("s1",),
-                   matched_step="s2", matched_redo=True)
+    heeded = turn("directive", 100, 0, directive_kind="done", directive_step="s1", executed=(), **matched("s1"))
+    ignored = turn("directive", 100, 1, directive_kind="blocked", directive_step="s1", **matched("s2", redo=True))
     redone = turn("directive", 101, 2, kind="legit_redo", directive_kind="redo", directive_step="s1",
-                  executed=("s1",), matched_step="s1", matched_redo=True)
+                  **matched("s1", redo=True))
     logs = scored(episodes("directive", [True, True]), turns=[heeded, ignored, redone])
     row = row_of(obedience_table(logs, REPORTED))
     assert (row["done_k"], row["done_n"], row["blocked_k"], row["blocked_n"]) == ("1", "1", "0", "1")
@@ -117,6 +122,27 @@ def test_obedience_is_measured_against_the_directive_as_issued() -> None:
     assert (row["redo_precision_k"], row["redo_precision_n"]) == ("1", "2")
     assert (row["redo_recall_k"], row["redo_recall_n"]) == ("1", "1")
     assert float(row["traps_low"]) < 0.5 < float(row["traps_high"])
+
+
+def test_a_request_after_a_failed_compile_tells_nothing_of_the_matcher() -> None:
+    found, missed = turn("directive", 100, 0, **matched("s1")), turn("directive", 100, 1, **matched(None))
+    redone = turn("directive", 100, 2, kind="legit_redo", **matched("s1", redo=True))
+    unmatched = [turn("directive", 101, 0), turn("directive", 101, 1, kind="legit_redo")]
+    logs = scored(episodes("directive", [True, False]), turns=[found, missed, redone, *unmatched])
+    row = row_of(obedience_table(logs, REPORTED))
+    assert (row["matcher_k"], row["matcher_n"]) == ("2", "3")
+    assert (row["redo_recall_k"], row["redo_recall_n"]) == ("1", "1")
+    (directed,) = samples(logs, arms=("directive",))
+    assert {name: MEASURES[name](directed).text for name in ("matcher_agreement", "redo_flag_recall")} == {
+        "matcher_agreement": "0.667 (2/3)", "redo_flag_recall": "1.000 (1/1)"}
+
+
+def test_the_matcher_under_other_wordings_is_judged_on_the_requests_that_are_reworded() -> None:
+    kinds = ("ask", "premature", "redo_probe", "superseded_cue", "legit_redo")
+    turns = [turn("enforcement", 100, at, kind=kind, **matched("s1")) | {"cell": "x"} for at, kind in enumerate(kinds)]
+    rows = [row | {"schedule": "ambiguous=0.15", "cell": "x"} for row in episodes("enforcement", [True])]
+    row = row_of(WORDING.build(scored(rows, turns=turns), REPORTED), row="enforcement, ambiguous")
+    assert (row["matcher_k"], row["matcher_n"]) == ("3", "3")
 
 
 def test_overhead_is_a_multiple_of_the_raw_rung_with_and_without_helpers() -> None:

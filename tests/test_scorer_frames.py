@@ -26,8 +26,8 @@ from episode_logs import always_book, booking, but, every_kind, never_book, play
 
 TURN_COLUMNS = [
     "cell", "arm", "options", "seed", "turn", "scripted", "kind", "label", "step", "status", "executed", "violations",
-    "right", "da_executed", "da_violations", "da_right", "directive_kind", "directive_step", "matched_step",
-    "matched_redo", "refused", "false_completions", "ledger_entries", "ledger_right", "recall_needed",
+    "right", "da_executed", "da_violations", "da_right", "directive_kind", "directive_step", "matched",
+    "matched_step", "matched_redo", "refused", "false_completions", "ledger_entries", "ledger_right", "recall_needed",
     "recall_held", "reply_chars", "prompt_tokens",
     "cached_tokens", "completion_tokens", "latency_s"]
 CHANNELS = ["re_execution", "superseded", "premature", "omission", "unrequested", "refused_redo"]
@@ -97,6 +97,7 @@ def test_directive_match_refusals_and_usage_stand_in_their_turn() -> None:
     first = frame.iloc[0]
     assert (first["directive_kind"], first["directive_step"]) == ("eligible", "s1")
     assert (first["matched_step"], first["matched_redo"]) == ("s1", True)
+    assert list(frame.index[frame["matched"]]) == [0]
     # Both agent calls of the turn count: the empty answer and the one after it.
     assert (first["prompt_tokens"], first["cached_tokens"], first["completion_tokens"]) == (200, 90, 410)
     assert first["latency_s"] == pytest.approx(2.5)

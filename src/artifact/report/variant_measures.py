@@ -6,6 +6,8 @@ from artifact.report.measures import matched_requests
 from artifact.report.samples import Sample
 from artifact.taskstate import Channel, RequestKind
 
+_REWRITTEN = (RequestKind.ASK, RequestKind.PREMATURE, RequestKind.REDO_PROBE)
+
 
 def fresh_order_hazard(found: Sample) -> Value:
     """Finished steps executed again on a fresh request that doesn't order a redo, of all such requests (§5.1)."""
@@ -62,10 +64,14 @@ def silent_turns(found: Sample) -> Value:
 
 
 def matcher_agreement(found: Sample) -> Value:
-    """Requests of a step that the matcher resolved to it; none for an arm without a matcher."""
-    if found.turns["matched_step"].isna().all():
+    """Asks, premature probes and redo probes that the matcher resolved to their step, as Table 4 counts them.
+
+    These are the requests that held-out phrasing rewrites. None for an arm without a matcher.
+    """
+    if not found.turns["matched"].any():
         return Value("--", {"matcher_k": "", "matcher_n": ""})
     requests = matched_requests(found)
+    requests = requests[requests["kind"].isin(_REWRITTEN)]
     return share("matcher", int(requests["agrees"].sum()), len(requests))
 
 

@@ -51,8 +51,8 @@ WORDING = VariantTable(
     (_MATCHER, _REDO, (Column("other named"), measure.omissions_naming_another), _BOOKED), ("Table 4",), RUNGS,
     "Rotated: another of a step's own paraphrases. Held out: asks, premature and redo wordings rewritten by a model "
     "that is not under test. Ambiguous: probes that name two eligible steps come on top, and nothing is to be booked "
-    "on them. Matcher: requests resolved to their step. Redo prec.: requests flagged as orders to "
-    "redo that are. Other named: episodes whose first omitted ask was answered by "
+    "on them. Matcher: asks, premature and redo probes resolved to their step. Redo prec.: requests "
+    "flagged as orders to redo that are. Other named: episodes whose first omitted ask was answered by "
     "naming another step, of the episodes with an omission.")
 
 SURFACES = VariantTable(
@@ -104,7 +104,8 @@ ASKING = VariantTable(
                       schedule, is_optional=schedule == AMBIGUOUS))),
     (_MATCHER, _REDO, _BOOKED, _RE_EXECUTIONS, _UNREQUESTED, _OMISSIONS), (), (),
     "A gate that asks which step is meant when none or two are named, admits nothing then, and names the step that it "
-    "resolved in words, against the paper's gate on the same schedule.")
+    "resolved in words, against the paper's gate on the same schedule. Matcher and redo prec. as in the table of "
+    "wordings.")
 
 HEALING = VariantTable(
     "healing",

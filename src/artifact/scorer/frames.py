@@ -24,9 +24,8 @@ _TURN_COLUMNS = {
     "cell": "str", "arm": "str", "options": "str", "seed": "int64", "turn": "int64", "scripted": "Int64", "kind": "str",
     "label": "str", "step": "object", "status": "object", "executed": "object", "violations": "object", "right": "bool",
     "da_executed": "object", "da_violations": "object", "da_right": "bool", "directive_kind": "object",
-    "directive_step": "object", "matched_step": "object", "matched_redo": "boolean", "refused": "int64",
-    "false_completions": "int64", "ledger_entries": "int64", "ledger_right": "int64", "recall_needed": "int64",
-    "recall_held": "int64", "reply_chars": "int64",
+    "directive_step": "object", "matched": "bool", "matched_step": "object", "matched_redo": "boolean",
+    "refused": "int64", "false_completions": "int64", "ledger_entries": "int64", "ledger_right": "int64", "recall_needed": "int64", "recall_held": "int64", "reply_chars": "int64",
     "prompt_tokens": "int64", "cached_tokens": "int64", "completion_tokens": "int64", "latency_s": "float64",
 }
 _EPISODE_COLUMNS = {
@@ -121,7 +120,9 @@ def turn_frame(logs: Iterable[EpisodeLog]) -> pd.DataFrame:
     pandas.DataFrame
         One row a turn. `label` and `status` are those of the realized state at the start of the turn;
         `executed` and `violations` are tuples of step ids and of channels; the columns with ``da_`` are those
-        of decline-aware scoring; tokens and latency are those of all agent calls of the turn.
+        of decline-aware scoring; `matched` says whether a matcher ran at all, which it doesn't in an arm without
+        one, on a turn that isn't its, nor after a compile that failed; tokens and latency are those of all agent
+        calls of the turn.
     """
     return score_frames(logs).turns
 
@@ -162,6 +163,7 @@ def _turn_rows(log: EpisodeLog, verdict: EpisodeVerdict) -> list[dict[str, Any]]
             **_judged(turn),
             "directive_kind": record.directive.kind if record.directive else None,
             "directive_step": record.directive.step if record.directive else None,
+            "matched": match is not None,
             "matched_step": match.step if match else None,
             "matched_redo": match.explicit_redo if match else None,
             "false_completions": len(false_completions(record)),
