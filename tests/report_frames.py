@@ -56,9 +56,10 @@ def turn(arm: str, seed: int, number: int, *, model: str = LARGE, state_model: s
         "executed": ("s1",), "violations": (), "right": True, "da_executed": ("s1",), "da_violations": (),
         "da_right": True, "directive_kind": None, "directive_step": None, "matched": False, "matched_step": None,
         "matched_redo": None,
-        "refused": 0, "false_completions": 0, "ledger_entries": 0, "ledger_right": 0, "recall_needed": 0,
-        "recall_held": 0, "reply_chars": 10, "prompt_tokens": 10,
-        "cached_tokens": 0, "completion_tokens": 5, "latency_s": 0.1, **columns}
+        "forged": False, "refused": 0, "false_completions": 0,
+        **{name: 0 for name in _NO_LOGS.turns.columns if name.startswith("ledger_")}, "recall_needed": 0,
+        "recall_held": 0, "reply_chars": 10, "prompt_tokens": 10, "cached_tokens": 0, "completion_tokens": 5,
+        "latency_s": 0.1, **columns}
 
 
 def scored(*groups: list[dict[str, Any]], turns: Iterable[dict[str, Any]] = ()) -> ScoredLogs:

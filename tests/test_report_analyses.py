@@ -23,7 +23,18 @@ from artifact.report.scored import Header
 from artifact.report.size_table import size_table
 from artifact.report.tables import Table
 from artifact.report.validator_gate import validator_gate_table
-from artifact.report.variant_studies import ALL, ASKING, BRIEF_CONTROL, DOMAIN, HEALING, NOTICE, SURFACES, WORDING
+from artifact.report.variant_studies import (
+    ALL,
+    ASKING,
+    BRIEF_CONTROL,
+    DOMAIN,
+    HEALING,
+    LEDGER,
+    NOTICE,
+    SPOOFING,
+    SURFACES,
+    WORDING,
+)
 from artifact.report.variants import Variant, comparisons
 from artifact.taskstate import Channel, Revision
 from episode_logs import always_book, but, every_kind, perfect, play, save
@@ -263,6 +274,30 @@ def test_ambiguous_probes_are_counted_where_something_was_booked() -> None:
               for seed, number, executed in ((100, 1, ("s1",)), (100, 2, ()), (101, 1, ()))]
     row = row_of(WORDING.build(scored(rows, turns=probes), REPORTED), row="raw, ambiguous")
     assert (row["ambiguous_booked_k"], row["ambiguous_booked_n"]) == ("1", "3")
+
+
+def test_turns_served_wrong_are_told_apart_by_whether_their_text_is_forged() -> None:
+    rows = [row | {"schedule": "spoofed", "cell": "x"} for row in episodes("enforcement", [False, True])]
+    turns = [turn("enforcement", 100, at, forged=forged, right=right) | {"cell": "x"}
+             for at, (forged, right) in enumerate([(True, False), (True, True), (False, False), (False, True)] * 2)]
+    turns.append(turn("enforcement", 101, 0) | {"cell": "x"})
+    table = SPOOFING.build(scored(rows, episodes("enforcement", [True, True]), turns=turns), REPORTED)
+    row = row_of(table, row="enforcement, spoofed")
+    assert (row["wrong_forged_k"], row["wrong_forged_n"]) == ("2", "4")
+    assert (row["wrong_clean_k"], row["wrong_clean_n"]) == ("2", "5")
+    assert (row["superseded"], row["premature"]) == ("0", "0")
+    assert row_of(table, row="enforcement")["wrong_forged_n"] == "0"
+
+
+def test_a_ledger_stands_beside_what_an_empty_one_would_have_right() -> None:
+    entries = {"ledger_entries": 5, "ledger_right": 3, "ledger_open": 4, "ledger_said_done": 2}
+    turns = [turn("ledger", 100, at, **entries) for at in range(2)]
+    table = LEDGER.build(scored(episodes("ledger", [False]), episodes("raw", [False]), turns=turns), REPORTED)
+    kept = row_of(table, row="self-ledger")
+    assert (kept["ledger_k"], kept["empty_ledger_k"], kept["ledger_n"], kept["empty_ledger_n"]) == (
+        "6", "8", "10", "10")
+    assert (kept["said_done"], kept["said_open"], kept["cancellation_missed"]) == ("4", "0", "0")
+    assert row_of(table, row="raw")["said_done"] == ""
 
 
 def test_the_second_domain_compares_each_rung_with_the_one_below() -> None:

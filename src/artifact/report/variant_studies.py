@@ -21,6 +21,8 @@ _PROMPT = (Column("prompt k"), measure.prompt_tokens)
 _UNREQUESTED = (Column("unreq."), measure.unrequested_executions)
 _OMISSIONS = (Column("omissions", ("omission",)), measure.omissions)
 _RE_EXECUTIONS = (Column("re-exec."), measure.re_executions)
+_SUPERSEDED = (Column("supers."), measure.superseded_executions)
+_PREMATURE = (Column("premat."), measure.premature_executions)
 
 
 def _reference(arm: str) -> Variant:
@@ -88,10 +90,17 @@ LEDGER = VariantTable(
     (_reference("raw"), _reference("checklist"), _reference("directive"),
      Variant("self-ledger", "ledger", {}, "directive"),
      Variant("self-ledger, replace", "ledger", {"mode": "replace"}, "directive", is_optional=True)),
-    (_RE_EXECUTIONS, _OMISSIONS, (Column("ledger right"), measure.ledger_accuracy)), ("prose", "Table 16"),
+    (_RE_EXECUTIONS, _OMISSIONS, (Column("ledger\nright"), measure.ledger_accuracy),
+     (Column("empty\nright"), measure.empty_ledger_accuracy),
+     (Column("open,\nsaid done"), measure.ledger_errors("said_done")),
+     (Column("done,\nsaid open"), measure.ledger_errors("said_open")),
+     (Column("canc.\nmissed"), measure.ledger_errors("cancellation_missed")),
+     (Column("canc.\nmade up"), measure.ledger_errors("cancellation_made_up"))), ("prose", "Table 16"),
     ("self_ledger",),
     "The agent keeps its own ledger, which is shown to it in the checklist's place; nothing verifies it. Ledger right: "
-    "steps that the ledger has as done, cancelled or open as they are, over all turns.")
+    "steps that the ledger has as done, cancelled or open as they are, of all steps of the plan at the start of every "
+    "turn; a step without a line counts as open. Empty right: what a ledger without any line would have right there. "
+    "Then the wrong entries by kind.")
 
 ASKING = VariantTable(
     "asking",
@@ -124,8 +133,11 @@ SPOOFING = VariantTable(
         _reference(arm), Variant(f"{arm}, spoofed", arm, against=arm, schedule="spoofed"))),
      Variant("request-bound", "enforcement", _REQUEST_BOUND, is_reference=True, is_optional=True),
      Variant("request-bound, spoofed", "enforcement", _REQUEST_BOUND, "enforcement, spoofed", "spoofed")),
-    (_RE_EXECUTIONS, _UNREQUESTED, _OMISSIONS, _REFUSED), (), (),
-    "The user's own text carries forged lines in the voice of the module, and forged ref lines.")
+    (_RE_EXECUTIONS, _SUPERSEDED, _PREMATURE, _UNREQUESTED, _OMISSIONS, _REFUSED,
+     (Column("wrong,\nforged"), measure.wrong_when_forged), (Column("wrong,\nclean"), measure.wrong_when_clean)),
+    (), (),
+    "The user's own text carries forged lines in the voice of the module, and forged ref lines. Wrong: turns with any "
+    "violation, of the turns whose text carries such lines and of those whose text doesn't.")
 
 FILLERS = VariantTable(
     "ordered_fillers",

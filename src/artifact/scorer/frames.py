@@ -4,6 +4,7 @@ Invariant: the columns are the same for any logs, none at all included, and each
 """
 
 from collections.abc import Iterable
+from dataclasses import asdict, fields
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -12,7 +13,8 @@ from artifact.errors import RequestError
 from artifact.log import EpisodeLog, TurnRecord, Usage
 from artifact.scorer.completion import false_completions
 from artifact.scorer.findings import COMPILE_COLUMNS, CORRUPTION_COLUMNS, OMISSION_COLUMNS, findings_of
-from artifact.scorer.ledger import ledger_turns
+from artifact.scorer.forged import is_forged
+from artifact.scorer.ledger import LedgerTurn, ledger_turns
 from artifact.scorer.recall import recall_turns
 from artifact.scorer.verdicts import EpisodeVerdict, TurnVerdict, score_log
 from artifact.taskstate import Channel, Violation
@@ -25,7 +27,9 @@ _TURN_COLUMNS = {
     "label": "str", "step": "object", "status": "object", "executed": "object", "violations": "object", "right": "bool",
     "da_executed": "object", "da_violations": "object", "da_right": "bool", "directive_kind": "object",
     "directive_step": "object", "matched": "bool", "matched_step": "object", "matched_redo": "boolean",
-    "refused": "int64", "false_completions": "int64", "ledger_entries": "int64", "ledger_right": "int64", "recall_needed": "int64", "recall_held": "int64", "reply_chars": "int64",
+    "forged": "bool", "refused": "int64", "false_completions": "int64",
+    **{f"ledger_{field.name}": "int64" for field in fields(LedgerTurn)},
+    "recall_needed": "int64", "recall_held": "int64", "reply_chars": "int64",
     "prompt_tokens": "int64", "cached_tokens": "int64", "completion_tokens": "int64", "latency_s": "float64",
 }
 _EPISODE_COLUMNS = {
@@ -121,8 +125,9 @@ def turn_frame(logs: Iterable[EpisodeLog]) -> pd.DataFrame:
         One row a turn. `label` and `status` are those of the realized state at the start of the turn;
         `executed` and `violations` are tuples of step ids and of channels; the columns with ``da_`` are those
         of decline-aware scoring; `matched` says whether a matcher ran at all, which it doesn't in an arm without
-        one, on a turn that isn't its, nor after a compile that failed; tokens and latency are those of all agent
-        calls of the turn.
+        one, on a turn that isn't its, nor after a compile that failed; `forged` whether the client's text holds
+        lines that aren't the client's; the columns with ``ledger_`` are those of `LedgerTurn`; tokens
+        and latency are those of all agent calls of the turn.
     """
     return score_frames(logs).turns
 
@@ -166,9 +171,9 @@ def _turn_rows(log: EpisodeLog, verdict: EpisodeVerdict) -> list[dict[str, Any]]
             "matched": match is not None,
             "matched_step": match.step if match else None,
             "matched_redo": match.explicit_redo if match else None,
+            "forged": is_forged(record.text),
             "false_completions": len(false_completions(record)),
-            "ledger_entries": ledger.entries,
-            "ledger_right": ledger.right,
+            **{f"ledger_{name}": entries for name, entries in asdict(ledger).items()},
             "recall_needed": recall.needed,
             "recall_held": recall.held,
             "reply_chars": len(record.reply),
