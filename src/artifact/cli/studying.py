@@ -110,6 +110,9 @@ def _plans(options: argparse.Namespace) -> tuple[StudyPlan, ...]:
 
 
 def _probe_plan(options: argparse.Namespace) -> ProbePlan:
+    if options.study == ALL or options.study in named_studies():
+        raise RequestError(f"--from would put logs of the trap-turn probe among the episodes of {options.study!r}; "
+                           f"leave it out, or name the study {TRAP_PROBE} or one of your own")
     changed = [name for name in _NOT_PROBED if getattr(options, name) != options.default_of(name)]
     if changed:
         raise RequestError(f"the trap-turn probe takes its cells from the logs of --from; leave out "
