@@ -4,7 +4,7 @@ import importlib.util
 
 import pytest
 
-from artifact.arms import ArmOptions, ArmSpec
+from artifact.arms import ArmOptions, ArmSpec, parse_arms
 from artifact.errors import RequestError
 from artifact.log import iter_logs
 from artifact.log.pace import Pace, has_ended
@@ -83,11 +83,18 @@ def test_the_brief_study_shows_the_original_brief_on_the_schedule_of_the_ladder(
         assert one.turns[0].sent[0] != other.turns[0].sent[0]
 
 
-def test_a_corruption_of_rate_zero_equals_the_uncorrupted_arm_byte_for_byte(tmp_path):
-    spec = ArmSpec("enforcement", ArmOptions(corruption=0.0))
-    smoke(tmp_path / "a", "corruption", arms=(spec,))
+@pytest.mark.parametrize(("text", "options"), [
+    ("enforcement:corruption=0", {}),
+    ("enforcement:corruption=1e-12", {"corruption": 1e-12}),  # a rate at which nothing is ever drawn
+])
+def test_a_corruption_that_draws_nothing_equals_the_uncorrupted_arm_byte_for_byte_but_for_its_options(
+        tmp_path, text, options):
+    smoke(tmp_path / "a", "corruption", arms=parse_arms(text, ArmOptions()))
     smoke(tmp_path / "b", "corruption", arms=(ArmSpec("enforcement"),))
-    assert timeless(tmp_path / "a") == timeless(tmp_path / "b") != {}
+    disturbed, plain = (list(timeless(tmp_path / side).values()) for side in "ab")
+    assert [header["arm"].pop("options") for header, *_ in disturbed] == [options] * len(disturbed)
+    assert [header["arm"].pop("options") for header, *_ in plain] == [{}] * len(plain)
+    assert disturbed == plain != []
 
 
 def test_corruption_costs_an_agent_that_books_everything_omissions_and_nothing_else_is_admitted(tmp_path):
