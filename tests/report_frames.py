@@ -42,8 +42,8 @@ def episodes(
             **{f"da_{name}": count for name, count in counts.items()},
             "refused_bookings": 0, "false_completions": 0, "prompt_tokens": 1000, "cached_tokens": 900,
             "completion_tokens": 100, "helper_calls": 0, "helper_prompt_tokens": 0, "helper_completion_tokens": 0,
-            "helper_cached_tokens": 0, "match_calls": 0, "match_tokens": 0, "compile_error": False, "defects": 0,
-            "seconds": 10.0, **columns})
+            "helper_cached_tokens": 0, "match_calls": 0, "match_tokens": 0, "compile_calls": 0, "compile_tokens": 0,
+            "compile_error": False, "defects": 0, "seconds": 10.0, **columns})
     return rows
 
 

@@ -8,20 +8,24 @@ from typing import Any
 
 import pytest
 
+from artifact.log import ArmIdentity
 from artifact.report import ScoredLogs, load_reported, load_scored
 from artifact.report.attribution_table import attribution_table
 from artifact.report.channel_rates_table import channel_rates_table
 from artifact.report.compile_table import compile_table
 from artifact.report.corruption_table import corruption_table
+from artifact.report.grid import Column
 from artifact.report.ladder import configuration_of
 from artifact.report.measures import MEASURES
 from artifact.report.models_table import models_table
 from artifact.report.obedience_table import obedience_table
+from artifact.report.overhead_table import COLUMNS as OVERHEAD
 from artifact.report.overhead_table import overhead_table
 from artifact.report.samples import samples
 from artifact.report.scored import Header
 from artifact.report.size_table import size_table
 from artifact.report.tables import Table
+from artifact.report.validator_gate import COLUMNS as VALIDATOR
 from artifact.report.validator_gate import validator_gate_table
 from artifact.report.variant_studies import (
     ALL,
@@ -36,8 +40,8 @@ from artifact.report.variant_studies import (
     WORDING,
 )
 from artifact.report.variants import Variant, comparisons
-from artifact.taskstate import Channel, Revision
-from episode_logs import always_book, but, every_kind, perfect, play, save
+from artifact.taskstate import Channel, Revision, TaskGraph
+from episode_logs import GRAPH, always_book, but, every_kind, perfect, play, save
 from gate_logs import play_gate
 from report_frames import RUNGS, climb, episodes, scored, turn
 
@@ -101,7 +105,9 @@ def test_each_omission_stands_in_one_column_of_the_attribution(gates: ScoredLogs
 
 def test_the_hybrid_takes_flagged_seeds_from_the_directive_run(gates: ScoredLogs) -> None:
     row = row_of(validator_gate_table(gates, REPORTED))
-    assert (row["flagged"], row["refused_right"], row["refused_right_in_flagged"]) == ("1", "3", "2")
+    assert (row["flagged"], row["refused_right"], row["refused_right_not_in_flagged"]) == ("1", "3", "1")
+    # Both over-blocked omissions wait for the cancelled step that was left in, which the validator sees.
+    assert (row["over_blocked"], row["over_blocked_not_in_flagged"]) == ("2", "0")
     # The perfect agent books whatever the directive says, so the directive run of the flagged seed is strict.
     assert (row["enforced_k"], row["hybrid_k"], row["hybrid_n"]) == ("1", "2", "3")
     assert (row["enforced_omissions"], row["hybrid_omissions"]) == ("3", "1")
@@ -158,15 +164,22 @@ def test_the_matcher_under_other_wordings_is_judged_on_the_requests_that_are_rew
 
 def test_overhead_is_a_multiple_of_the_raw_rung_with_and_without_helpers() -> None:
     helped: dict[str, Any] = {"helper_calls": 3, "helper_prompt_tokens": 500, "helper_completion_tokens": 50,
-                              "match_calls": 2, "match_tokens": 300, "prompt_tokens": 2000, "completion_tokens": 200}
+                              "match_calls": 2, "match_tokens": 300, "compile_calls": 1, "compile_tokens": 250,
+                              "prompt_tokens": 2000, "completion_tokens": 200}
     logs = scored(episodes("raw", [True, True]), episodes("directive", [True, False], **helped))
     table = overhead_table(logs, REPORTED)
     raw, gate = row_of(table, row="raw"), row_of(table, row="directive")
     assert (raw["agent_tokens"], raw["ratio_to_raw"]) == ("1100", "1")
     assert (gate["ratio_to_raw"], gate["ratio_with_helpers"]) == ("2", "2.5")
-    assert (gate["helper_tokens"], gate["match_tokens"], gate["helper_calls"]) == ("550", "300", "3")
+    assert (gate["match_calls"], gate["match_tokens"]) == ("2", "300")
+    assert (gate["compile_calls"], gate["compile_tokens"]) == ("1", "250")
     alone = row_of(overhead_table(scored(episodes("directive", [True])), REPORTED))
     assert alone["ratio_to_raw"] == ""
+
+
+@pytest.mark.parametrize("columns", [OVERHEAD, VALIDATOR])
+def test_no_two_columns_have_the_same_name(columns: tuple[Column, ...]) -> None:
+    assert len({column.head for column in columns}) == len(columns)
 
 
 def test_sizes_that_were_not_run_stand_beside_those_that_were() -> None:
@@ -200,6 +213,18 @@ def test_a_corrupted_gate_is_compared_with_itself_at_rate_zero_on_the_same_seeds
     for kind in ("spurious", "lost", "dropped"):
         assert int(some[kind]) == logs.corruptions.loc[logs.corruptions["rate"] == 0.01, kind].sum()
     assert int(more["mended_k"]) <= int(more["mended_n"]) > 0
+    assert (more["replays_k"], more["replays_n"]) == ("10", "10")
+
+
+def test_a_corrupted_episode_that_the_drawn_state_does_not_explain_is_in_plain_sight(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        log = play_gate(every_kind(seed), corruption=0.01)
+        directive = log.turns[0].directive
+        assert directive is not None
+        other = replace(log.turns[0], directive=replace(directive, kind="cancelled"))
+        save(replace(log, turns=(other, *log.turns[1:])) if seed == 1 else log, tmp_path)
+    row = row_of(corruption_table(load_scored([tmp_path]), REPORTED), row="ε = 0.01")
+    assert (row["replays_k"], row["replays_n"]) == ("1", "2")
 
 
 def test_without_a_corrupted_cell_the_plain_gate_makes_no_row(tmp_path: Path) -> None:
@@ -258,6 +283,18 @@ def test_the_family_of_a_variant_is_its_table_for_one_agent() -> None:
     table = BRIEF_CONTROL.build(scored(*amended, *original), REPORTED)
     row = row_of(table, row="raw, original")
     assert float(row["p_holm"]) == pytest.approx(4 * float(row["p"]), rel=1e-4)
+
+
+def test_a_gate_that_heals_shows_what_was_flagged_recompiled_and_given_up(tmp_path: Path) -> None:
+    flawed = TaskGraph((GRAPH.steps[0], replace(GRAPH.steps[1], code=""), *GRAPH.steps[2:]))
+    for seed, again in ((100, GRAPH), (101, flawed)):
+        log = play_gate(every_kind(seed), graph=flawed)
+        plan, revision = log.compiles
+        second = replace(plan, stage="plan_again", graph=again, defects=plan.defects if again is flawed else ())
+        header = replace(log.header, arm=ArmIdentity("enforcement", {"heal": True}))
+        save(replace(log, header=header, compiles=(plan, second, revision)), tmp_path)
+    row = row_of(HEALING.build(load_scored([tmp_path]), REPORTED), row="enforcement that heals")
+    assert (row["flagged"], row["recompiled"], row["fell_back"], row["premature"]) == ("2", "2", "1", "0")
 
 
 def test_held_out_phrasings_match_whoever_wrote_them() -> None:

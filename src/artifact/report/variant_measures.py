@@ -61,6 +61,21 @@ def refused_bookings(found: Sample) -> Value:
     return count("refused_bookings", int(found.episodes["refused_bookings"].sum()))
 
 
+def flagged_states(found: Sample) -> Value:
+    """Episodes whose compiled state the validator flags, or that got none."""
+    return count("flagged", int(found.compiles["flagged"].sum()))
+
+
+def recompiled_states(found: Sample) -> Value:
+    """Episodes in which a flagged state was compiled once more."""
+    return count("recompiled", int(found.compiles["recompiled"].sum()))
+
+
+def fallen_back(found: Sample) -> Value:
+    """Episodes that refuse nothing, or nothing more, because the second compile is flagged too."""
+    return count("fell_back", int(found.compiles["fell_back"].sum()))
+
+
 def silent_turns(found: Sample) -> Value:
     """Turns with a refused booking whose visible reply reads as completed work (Appendix D.3)."""
     refused = found.turns[found.turns["refused"] > 0]

@@ -122,9 +122,13 @@ HEALING = VariantTable(
      *(variant for rate in RATES for variant in (
          Variant(f"ε = {rate:g}", "enforcement", {"corruption": rate}, is_reference=True),
          Variant(f"ε = {rate:g}, heals", "enforcement", {"corruption": rate, "heal": True}, f"ε = {rate:g}")))),
-    (_OMISSIONS, _REFUSED), (), (),
+    ((Column("flagged"), measure.flagged_states), (Column("re-\ncompiled"), measure.recompiled_states),
+     (Column("fell\nback"), measure.fallen_back), _PREMATURE, _OMISSIONS, _REFUSED), (), (),
     "A gate that compiles a flagged state once more, enforces nothing if it is flagged still, and rebuilds its done "
-    "bits from the receipt log before it decides, against the paper's gate under the same corruption.")
+    "bits from the receipt log before it decides, against the paper's gate under the same corruption. Flagged, "
+    "recompiled, fell back: episodes whose state the validator flags, in which it was compiled once more, and which "
+    "went on without refusing anything. Premature: executions before a prerequisite, which a gate admits where its "
+    "state has lost the edge, or where it fell back.")
 
 _REQUEST_BOUND = {"policy": "request"}
 SPOOFING = VariantTable(

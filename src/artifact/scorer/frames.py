@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from artifact.errors import RequestError
-from artifact.log import EpisodeLog, TurnRecord, Usage
+from artifact.log import Call, EpisodeLog, TurnRecord, Usage
 from artifact.scorer.completion import false_completions
 from artifact.scorer.findings import COMPILE_COLUMNS, CORRUPTION_COLUMNS, OMISSION_COLUMNS, findings_of
 from artifact.scorer.forged import is_forged
@@ -42,7 +42,8 @@ _EPISODE_COLUMNS = {
     "refused_bookings": "int64", "false_completions": "int64", "prompt_tokens": "int64", "cached_tokens": "int64",
     "completion_tokens": "int64", "helper_calls": "int64", "helper_prompt_tokens": "int64",
     "helper_completion_tokens": "int64", "helper_cached_tokens": "int64", "match_calls": "int64",
-    "match_tokens": "int64", "compile_error": "bool", "defects": "int64", "seconds": "float64",
+    "match_tokens": "int64", "compile_calls": "int64", "compile_tokens": "int64",
+    "compile_error": "bool", "defects": "int64", "seconds": "float64",
 }
 
 
@@ -203,10 +204,9 @@ def _judged(turn: TurnVerdict) -> dict[str, Any]:
 
 def _episode_row(log: EpisodeLog, verdict: EpisodeVerdict) -> dict[str, Any]:
     header, cell = log.header, log.header.cell
-    helpers = [call for compiled in log.compiles for call in compiled.calls]
+    compiling = [call for compiled in log.compiles for call in compiled.calls]
     matching = [call for match in log.matches for call in match.calls]
-    helpers += matching
-    helpers += [call for memory in log.memories for call in memory.calls]
+    helpers = [*compiling, *matching, *(call for memory in log.memories for call in memory.calls)]
     tokens = [_tokens(record) for record in log.turns]
     return {
         "study": header.study,
@@ -242,7 +242,9 @@ def _episode_row(log: EpisodeLog, verdict: EpisodeVerdict) -> dict[str, Any]:
         "helper_completion_tokens": sum(call.usage.completion for call in helpers),
         "helper_cached_tokens": sum(call.usage.cached for call in helpers),
         "match_calls": len(matching),
-        "match_tokens": sum(call.usage.prompt + call.usage.completion for call in matching),
+        "match_tokens": _total(matching),
+        "compile_calls": len(compiling),
+        "compile_tokens": _total(compiling),
         "compile_error": any(record.error is not None for record in log.compiles),
         "defects": len({finding for record in log.compiles for finding in record.defects}),
         "seconds": log.end.seconds if log.end else None,
@@ -251,6 +253,10 @@ def _episode_row(log: EpisodeLog, verdict: EpisodeVerdict) -> dict[str, Any]:
 
 def _channels(violations: tuple[Violation, ...]) -> tuple[str, ...]:
     return tuple(violation.channel.value for violation in violations)
+
+
+def _total(calls: Iterable[Call]) -> int:
+    return sum(call.usage.prompt + call.usage.completion for call in calls)
 
 
 def _usages(record: TurnRecord) -> list[Usage]:
