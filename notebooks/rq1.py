@@ -54,7 +54,7 @@ from artifact.report.scored import log_sources
 from artifact.report.sentences import measured_sentence, rung_sentence
 from artifact.report.size_table import size_table
 from artifact.report.style import save
-from artifact.report.variant_studies import BRIEF_CONTROL
+from artifact.report.variant_studies import BRIEF_CONTROL, ONE_STEP
 
 if live:
     run_live(
@@ -109,11 +109,15 @@ display(control.frame())
 original.frame("source", "study", "model", "size", "arm", "k", "n", "rate", "low", "high", "excluded")
 
 # %% [markdown]
-# ## Larger projects
+# ## Larger projects, and the smallest
 #
-# The same sweep of graph sizes as the paper's, at 44 scripted turns whatever the size.
+# The same sweep of graph sizes as the paper's, at 44 scripted turns whatever the size; and projects of one step, on
+# which redo probes and an ordered redo are the only traps.
 
 # %%
+one_step = ONE_STEP.build(scored, reported)
+one_step.write()
+display(one_step.frame())
 sizes = size_table(scored, reported)
 sizes.write()
 display(Image(filename=save(size_sweep(scored, reported), "sizes").png))

@@ -35,6 +35,7 @@ from artifact.report.variant_studies import (
     HEALING,
     LEDGER,
     NOTICE,
+    ONE_STEP,
     SPOOFING,
     SURFACES,
     WORDING,
@@ -345,13 +346,20 @@ def test_the_second_domain_compares_each_rung_with_the_one_below() -> None:
     assert row_of(table, row="raw")["against"] == ""
 
 
+def test_projects_of_one_step_have_a_table_of_their_own_and_read_not_run_without_logs() -> None:
+    assert [row["row"] for row in rows_of(ONE_STEP.build(scored(episodes("raw", [True])), REPORTED))] == list(RUNGS)
+    table = ONE_STEP.build(scored(climb(dict(zip(RUNGS, (0, 0, 6, 6), strict=True)), 6, size=1)), REPORTED)
+    assert [(row["size"], row["strict_k"], row["strict_n"]) for row in rows_of(table)] == [
+        ("1", "0", "6"), ("1", "0", "6"), ("1", "6", "6"), ("1", "6", "6")]
+
+
 def test_each_row_of_a_table_is_compared_with_a_row_of_the_same_table() -> None:
     for table in ALL:
         labels = [variant.label for variant in table.variants]
         assert len(set(labels)) == len(labels)
         for variant in table.variants:
             assert variant.against in ("", *labels[:labels.index(variant.label)])
-        distinct = {(v.arm, tuple(sorted(v.options.items())), v.schedule, v.brief, v.domain, v.against)
+        distinct = {(v.arm, tuple(sorted(v.options.items())), v.schedule, v.brief, v.domain, v.size, v.against)
                     for v in table.variants}
         assert len(distinct) == len(labels)
 

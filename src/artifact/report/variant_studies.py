@@ -1,5 +1,7 @@
 """The tables of variants: which rows stand in each, and what they are compared with."""
 
+from typing import Any
+
 from artifact.report import variant_measures as measure
 from artifact.report.grid import Column
 from artifact.report.ladder import BRIEFS, RUNGS
@@ -23,6 +25,11 @@ _OMISSIONS = (Column("omissions", ("omission",)), measure.omissions)
 _RE_EXECUTIONS = (Column("re-exec."), measure.re_executions)
 _SUPERSEDED = (Column("supers."), measure.superseded_executions)
 _PREMATURE = (Column("premat."), measure.premature_executions)
+
+
+def _climb(**setting: Any) -> tuple[Variant, ...]:
+    """The four rungs in a setting, each against the one below."""
+    return tuple(Variant(arm, arm, against=lower, **setting) for lower, arm in zip(("", *RUNGS), RUNGS, strict=False))
 
 
 def _reference(arm: str) -> Variant:
@@ -81,9 +88,13 @@ NOTICE = VariantTable(
 
 DOMAIN = VariantTable(
     "domain",
-    tuple(Variant(arm, arm, against=lower, domain="release") for lower, arm in zip(("", *RUNGS), RUNGS, strict=False)),
-    (_REFUSED, _OMISSIONS), ("Table 17",), RUNGS,
+    _climb(domain="release"), (_REFUSED, _OMISSIONS), ("Table 17",), RUNGS,
     "The ladder in the second domain, release engineering: same shapes, schedules and traps, other words.")
+
+ONE_STEP = VariantTable(
+    "one_step", _climb(size=1), (_RE_EXECUTIONS, _OMISSIONS, _REFUSED), (), (),
+    "Projects of one step, on the ladder: nothing is blocked and nothing revised, so that the redo probes and the "
+    "ordered redo of the finished step are the traps that are left.")
 
 LEDGER = VariantTable(
     "ledger",
@@ -176,5 +187,5 @@ MEMORY_LOWER = VariantTable(
     "The same episodes against the rung that each row ends with. Prompt k: thousands of prompt tokens of the agent an "
     "episode. Helper calls: calls of a model that serve the memory, an episode.")
 
-ALL = (BRIEF_CONTROL, WORDING, SURFACES, NOTICE, DOMAIN, LEDGER, ASKING, HEALING, SPOOFING, FILLERS, MEMORY,
+ALL = (BRIEF_CONTROL, WORDING, SURFACES, NOTICE, DOMAIN, ONE_STEP, LEDGER, ASKING, HEALING, SPOOFING, FILLERS, MEMORY,
        MEMORY_LOWER)
