@@ -49,6 +49,7 @@ from artifact.report.ladder_table import ladder_table
 from artifact.report.live import run_live
 from artifact.report.models_table import models_table
 from artifact.report.numbers import rq1_numbers, write_numbers
+from artifact.report.probe_summary import probe_headers
 from artifact.report.provenance_table import provenance_table
 from artifact.report.scored import log_sources
 from artifact.report.sentences import measured_sentence, rung_sentence
@@ -137,10 +138,12 @@ channels.frame()
 # %% [markdown]
 # ## Measured on what
 #
-# Every row is read from the headers of the logs.
+# Every row is read from the headers of the logs, those of the trap-turn probe included.
 
 # %%
-models_table(scored.headers).write()
+models = models_table(scored.headers, probe_headers(sources))
+models.write()
+display(models.frame())
 provenance = provenance_table(scored.headers)
 provenance.write()
 provenance.frame()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from artifact.log import ArmIdentity
+from artifact.log.probes import ProbeRecord, ProbeSource
 from artifact.report import ScoredLogs, load_reported, load_scored
 from artifact.report.attribution_table import attribution_table
 from artifact.report.channel_rates_table import channel_rates_table
@@ -389,3 +390,22 @@ def test_a_model_that_was_served_in_two_ways_has_two_rows(tmp_path: Path) -> Non
         save(replace(log, header=replace(log.header, model=identity)), tmp_path)
     rows = rows_of(models_table(load_scored([tmp_path]).headers))
     assert [(row["threads"], row["episodes_as_agent"]) for row in rows] == [("1", "1"), ("2", "2")]
+
+
+def test_a_model_that_was_probed_has_a_row_with_how_it_was_sampled_and_what_selects_its_regime(tmp_path: Path) -> None:
+    log = play(every_kind(), arm="raw")
+    identity = {"name": "qwen3-235b-a22b-instruct-2507-fp8", "engine": "vllm", "dtype": "bfloat16",
+                "regime": "no_think"}
+    save(replace(log, header=replace(log.header, model=identity, sampling={"temperature": 0.0})), tmp_path)
+    sampling = {"temperature": 0.7, "top_p": 0.8, "top_k": 20, "from": "model card", "seed": 0, "reply": 400}
+    source = ProbeSource("100.jsonl", "00", "s", "00", {}, identity, {})
+    probe = ProbeRecord(1, "trap_probe", log.header.cell, log.header.arm, 100, source, (), 8, sampling, {}, "00", {},
+                        identity, "")
+    table = models_table(load_scored([tmp_path]).headers, (probe, replace(probe, seed=101)))
+    held, probed = rows_of(table)
+    assert (held["temperature"], held["top_p"], held["episodes_as_agent"]) == ("0", "", "1")
+    assert [probed[key] for key in ("temperature", "top_p", "top_k", "budget_reply")] == ["0.7", "0.8", "20", "400"]
+    assert (probed["episodes_asked_again"], probed["episodes_as_agent"]) == ("2", "0")
+    assert {row["regime_switch"] for row in (held, probed)} == {"checkpoint"}
+    assert "bfloat16 & no think & temperature 0.7, top p 0.8, top k 20 & 2 asked again" in table.tex
+    assert "by checkpoint" in table.tex
