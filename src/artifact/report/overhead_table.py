@@ -52,20 +52,22 @@ def overhead_table(scored: ScoredLogs, reported: Sequence[Reported], name: str =
 def _values(sample: Sample, raw: dict[Configuration, float]) -> tuple[Value, ...]:
     episodes = sample.episodes
     agent = tokens_per_episode(sample)
-    helpers = float((episodes["match_tokens"] + episodes["compile_tokens"]).mean())
+    helper = float((episodes["helper_prompt_tokens"] + episodes["helper_completion_tokens"]).mean())
     base = raw.get(sample.configuration)
     return (
         count("n", sample.n),
         *(_thousands(column, float(episodes[column].mean())) for column in (
             "prompt_tokens", "cached_tokens", "completion_tokens")),
         _thousands("agent_tokens", agent), _ratio("ratio_to_raw", agent, base),
-        *(value for helper in ("match", "compile") for value in (
-            Value(f"{episodes[f'{helper}_calls'].mean():.1f}",
-                  {f"{helper}_calls": float(episodes[f"{helper}_calls"].mean())}),
-            _thousands(f"{helper}_tokens", float(episodes[f"{helper}_tokens"].mean())))),
-        _ratio("ratio_with_helpers", agent + helpers, base),
+        *_calls(sample, "match"), *_calls(sample, "compile"), _ratio("ratio_with_helpers", agent + helper, base),
         count("refused_bookings", int(episodes["refused_bookings"].sum())),
         Value(f"{episodes['seconds'].mean():.0f}", {"seconds": float(episodes["seconds"].mean())}))
+
+
+def _calls(sample: Sample, purpose: str) -> tuple[Value, Value]:
+    """Mean calls of one purpose and their tokens."""
+    calls, tokens = (float(sample.episodes[f"{purpose}_{what}"].mean()) for what in ("calls", "tokens"))
+    return Value(f"{calls:.1f}", {f"{purpose}_calls": calls}), _thousands(f"{purpose}_tokens", tokens)
 
 
 def _thousands(name: str, tokens: float) -> Value:
