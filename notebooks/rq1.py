@@ -49,12 +49,13 @@ from artifact.report.ladder_table import ladder_table
 from artifact.report.live import run_live
 from artifact.report.models_table import models_table
 from artifact.report.numbers import rq1_numbers, write_numbers
+from artifact.report.probe_summary import probe_headers
 from artifact.report.provenance_table import provenance_table
 from artifact.report.scored import log_sources
 from artifact.report.sentences import measured_sentence, rung_sentence
 from artifact.report.size_table import size_table
 from artifact.report.style import save
-from artifact.report.variant_studies import BRIEF_CONTROL
+from artifact.report.variant_studies import BRIEF_CONTROL, ONE_STEP
 
 if live:
     run_live(
@@ -109,11 +110,15 @@ display(control.frame())
 original.frame("source", "study", "model", "size", "arm", "k", "n", "rate", "low", "high", "excluded")
 
 # %% [markdown]
-# ## Larger projects
+# ## Larger projects, and the smallest
 #
-# The same sweep of graph sizes as the paper's, at 44 scripted turns whatever the size.
+# The same sweep of graph sizes as the paper's, at 44 scripted turns whatever the size; and projects of one step, on
+# which redo probes and an ordered redo are the only traps.
 
 # %%
+one_step = ONE_STEP.build(scored, reported)
+one_step.write()
+display(one_step.frame())
 sizes = size_table(scored, reported)
 sizes.write()
 display(Image(filename=save(size_sweep(scored, reported), "sizes").png))
@@ -133,10 +138,12 @@ channels.frame()
 # %% [markdown]
 # ## Measured on what
 #
-# Every row is read from the headers of the logs.
+# Every row is read from the headers of the logs, those of the trap-turn probe included.
 
 # %%
-models_table(scored.headers).write()
+models = models_table(scored.headers, probe_headers(sources))
+models.write()
+display(models.frame())
 provenance = provenance_table(scored.headers)
 provenance.write()
 provenance.frame()

@@ -60,7 +60,9 @@ from artifact.report.style import save
 from artifact.report.systems import load_systems, systems_table
 from artifact.report.variant_studies import DOMAIN, LEDGER, MEMORY, MEMORY_LOWER, SURFACES
 
-systems_table(load_systems().system).write()
+systems = systems_table(load_systems().system)
+systems.write()
+display(systems.frame())
 Image(filename=save(drawn_ladder(), "ladder").png)
 
 # %% [markdown]

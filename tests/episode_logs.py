@@ -164,7 +164,9 @@ def turn_record(number: int, turn: ScriptedTurn, reply: str, accepts: Callable[[
 
 def records(log: EpisodeLog) -> list[Record]:
     """The records of a log, in the order of a file."""
-    return [log.header, *log.compiles, *log.turns, *([log.end] if log.end else [])]
+    matches = {match.turn: match for match in log.matches}
+    turns = [record for turn in log.turns for record in (matches.get(turn.turn), turn) if record is not None]
+    return [log.header, *log.compiles, *turns, *([log.end] if log.end else [])]
 
 
 def lines(log: EpisodeLog) -> list[bytes]:

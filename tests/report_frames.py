@@ -42,8 +42,8 @@ def episodes(
             **{f"da_{name}": count for name, count in counts.items()},
             "refused_bookings": 0, "false_completions": 0, "prompt_tokens": 1000, "cached_tokens": 900,
             "completion_tokens": 100, "helper_calls": 0, "helper_prompt_tokens": 0, "helper_completion_tokens": 0,
-            "helper_cached_tokens": 0, "match_calls": 0, "match_tokens": 0, "compile_error": False, "defects": 0,
-            "seconds": 10.0, **columns})
+            "helper_cached_tokens": 0, "match_calls": 0, "match_tokens": 0, "compile_calls": 0, "compile_tokens": 0,
+            "compile_error": False, "defects": 0, "seconds": 10.0, **columns})
     return rows
 
 
@@ -54,10 +54,12 @@ def turn(arm: str, seed: int, number: int, *, model: str = LARGE, state_model: s
         "study": study, "cell": cell(model, state_model or model, size, brief), "arm": arm, "options": "{}",
         "seed": seed, "turn": number, "scripted": number, "kind": "ask", "label": "ask", "step": "s1", "status": "todo",
         "executed": ("s1",), "violations": (), "right": True, "da_executed": ("s1",), "da_violations": (),
-        "da_right": True, "directive_kind": None, "directive_step": None, "matched_step": None, "matched_redo": None,
-        "refused": 0, "false_completions": 0, "ledger_entries": 0, "ledger_right": 0, "recall_needed": 0,
-        "recall_held": 0, "reply_chars": 10, "prompt_tokens": 10,
-        "cached_tokens": 0, "completion_tokens": 5, "latency_s": 0.1, **columns}
+        "da_right": True, "directive_kind": None, "directive_step": None, "matched": False, "matched_step": None,
+        "matched_redo": None,
+        "forged": False, "refused": 0, "false_completions": 0,
+        **{name: 0 for name in _NO_LOGS.turns.columns if name.startswith("ledger_")}, "recall_needed": 0,
+        "recall_held": 0, "reply_chars": 10, "prompt_tokens": 10, "cached_tokens": 0, "completion_tokens": 5,
+        "latency_s": 0.1, **columns}
 
 
 def scored(*groups: list[dict[str, Any]], turns: Iterable[dict[str, Any]] = ()) -> ScoredLogs:

@@ -6,7 +6,11 @@ import re
 import pytest
 
 from artifact.cli.main import main
+from artifact.log import iter_logs
+from artifact.log.probes import ProbeVariant
+from artifact.runner.probe_plan import SMOKE_SAMPLES
 from artifact.runner.studies import named_studies
+from artifact.runner.trap_turns import traps_of
 from test_cli import refused
 
 BOOK = ["--model", "scripted:always-book", "--no-fsync"]
@@ -46,7 +50,8 @@ def test_all_studies_are_listed_before_they_start_and_go_on_from_wherever_they_s
     out = run(capsys, tmp_path, "--study", "all", "--smoke", "--seeds", "100")
     listing, _, done = out.partition("\nall ")
     rows = {line.split()[0]: line.split()[1:] for line in listing.splitlines()[1:]}
-    assert list(rows) == [f"{name}_smoke" for name in named_studies()]
+    assert list(rows) == [f"{name}_smoke" for name in (*named_studies(), "trap_probe")]
+    assert rows.pop("trap_probe_smoke")[:2] == ["comes", "last,"]
     assert rows["release_smoke"][:4] == ["4", "4", "4", "0"]
     # The study of memory is left out where its extra isn't installed.
     left_out = [name for name, row in rows.items() if row[:2] == ["left", "out:"]]
@@ -54,8 +59,22 @@ def test_all_studies_are_listed_before_they_start_and_go_on_from_wherever_they_s
     assert all(re.fullmatch(r"\d+\.\d", row[4]) for name, row in rows.items() if name not in left_out)
     assert "release_smoke: 4 episodes (4 completed), 0 of them now" in done
     assert f"ladder_smoke: 4 episodes (4 completed), {4} of them now" in done
+    assert "trap_probe_smoke: 1 episodes (1 completed), 1 of them now" in done
     again = run(capsys, tmp_path, "--study", "all", "--smoke", "--seeds", "100")
-    assert again.count("0 of them now") == len(named_studies()) - len(left_out)
+    assert re.search(r"^trap_probe_smoke +1 +1 +1 +0 +0\.0$", again, re.MULTILINE)
+    assert again.count("0 of them now") == len(named_studies()) + 1 - len(left_out)
+
+
+def test_all_lists_the_calls_of_the_trap_turn_probe_and_leaves_it_out_where_no_trap_was_sprung(capsys, tmp_path):
+    few = ["--smoke", "--seeds", "100", "--arms", "raw", "--sizes", 5]
+    run(capsys, tmp_path, "--study", "ladder", *few)
+    traps = len(traps_of(next(iter_logs([tmp_path / "ladder_smoke"]))))
+    listing = run(capsys, tmp_path, "--study", "all", *few)
+    calls = traps * len(ProbeVariant) * (SMOKE_SAMPLES + 1)
+    assert re.search(rf"^trap_probe_smoke +1 +1 +0 +{calls} +\d", listing, re.MULTILINE)
+    nothing = ["run", "--model", "scripted:never-book", "--no-fsync", "--runs", str(tmp_path / "none")]
+    assert main([*nothing, "--study", "all", *map(str, few)]) == 0
+    assert "trap_probe_smoke: left out: there is nothing to probe" in capsys.readouterr().out
 
 
 def test_hours_are_unknown_without_a_log_of_the_model(capsys, tmp_path):

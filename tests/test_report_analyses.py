@@ -8,23 +8,42 @@ from typing import Any
 
 import pytest
 
+from artifact.log import ArmIdentity
+from artifact.log.probes import ProbeRecord, ProbeSource
 from artifact.report import ScoredLogs, load_reported, load_scored
 from artifact.report.attribution_table import attribution_table
 from artifact.report.channel_rates_table import channel_rates_table
 from artifact.report.compile_table import compile_table
 from artifact.report.corruption_table import corruption_table
+from artifact.report.grid import Column
 from artifact.report.ladder import configuration_of
+from artifact.report.measures import MEASURES
 from artifact.report.models_table import models_table
 from artifact.report.obedience_table import obedience_table
+from artifact.report.overhead_table import COLUMNS as OVERHEAD
 from artifact.report.overhead_table import overhead_table
+from artifact.report.samples import samples
 from artifact.report.scored import Header
 from artifact.report.size_table import size_table
 from artifact.report.tables import Table
+from artifact.report.validator_gate import COLUMNS as VALIDATOR
 from artifact.report.validator_gate import validator_gate_table
-from artifact.report.variant_studies import ALL, ASKING, BRIEF_CONTROL, DOMAIN, HEALING, NOTICE, SURFACES, WORDING
+from artifact.report.variant_studies import (
+    ALL,
+    ASKING,
+    BRIEF_CONTROL,
+    DOMAIN,
+    HEALING,
+    LEDGER,
+    NOTICE,
+    ONE_STEP,
+    SPOOFING,
+    SURFACES,
+    WORDING,
+)
 from artifact.report.variants import Variant, comparisons
-from artifact.taskstate import Channel, Revision
-from episode_logs import always_book, but, every_kind, perfect, play, save
+from artifact.taskstate import Channel, Revision, TaskGraph
+from episode_logs import GRAPH, always_book, but, every_kind, perfect, play, save
 from gate_logs import play_gate
 from report_frames import RUNGS, climb, episodes, scored, turn
 
@@ -36,6 +55,11 @@ OF_CELLS = (compile_table, overhead_table, channel_rates_table, obedience_table,
 def rows_of(table: Table) -> list[dict[str, str]]:
     """The rows of a table's CSV."""
     return list(csv.DictReader(io.StringIO(table.csv())))
+
+
+def matched(step: str | None, *, redo: bool = False) -> dict[str, Any]:
+    """The columns of a turn on which the matcher named a step, or none."""
+    return {"matched": True, "matched_step": step, "matched_redo": redo}
 
 
 def row_of(table: Table, **wanted: str) -> dict[str, str]:
@@ -83,7 +107,9 @@ def test_each_omission_stands_in_one_column_of_the_attribution(gates: ScoredLogs
 
 def test_the_hybrid_takes_flagged_seeds_from_the_directive_run(gates: ScoredLogs) -> None:
     row = row_of(validator_gate_table(gates, REPORTED))
-    assert (row["flagged"], row["refused_right"], row["refused_right_in_flagged"]) == ("1", "3", "2")
+    assert (row["flagged"], row["refused_right"], row["refused_right_not_in_flagged"]) == ("1", "3", "1")
+    # Both over-blocked omissions wait for the cancelled step that was left in, which the validator sees.
+    assert (row["over_blocked"], row["over_blocked_not_in_flagged"]) == ("2", "0")
     # The perfect agent books whatever the directive says, so the directive run of the flagged seed is strict.
     assert (row["enforced_k"], row["hybrid_k"], row["hybrid_n"]) == ("1", "2", "3")
     assert (row["enforced_omissions"], row["hybrid_omissions"]) == ("3", "1")
@@ -103,12 +129,10 @@ def test_channel_rates_have_denominators_of_their_own(tmp_path: Path) -> None:
 
 
 def test_obedience_is_measured_against_the_directive_as_issued() -> None:
-    heeded = turn("directive", 100, 0, directive_kind="done", directive_step="s1", executed=(), matched_step="s1",
-                  matched_redo=False)
-    ignored = turn("directive", 100, 1, directive_kind="blocked", directive_step="s1", executed=("s1",),
-                   matched_step="s2", matched_redo=True)
+    heeded = turn("directive", 100, 0, directive_kind="done", directive_step="s1", executed=(), **matched("s1"))
+    ignored = turn("directive", 100, 1, directive_kind="blocked", directive_step="s1", **matched("s2", redo=True))
     redone = turn("directive", 101, 2, kind="legit_redo", directive_kind="redo", directive_step="s1",
-                  executed=("s1",), matched_step="s1", matched_redo=True)
+                  **matched("s1", redo=True))
     logs = scored(episodes("directive", [True, True]), turns=[heeded, ignored, redone])
     row = row_of(obedience_table(logs, REPORTED))
     assert (row["done_k"], row["done_n"], row["blocked_k"], row["blocked_n"]) == ("1", "1", "0", "1")
@@ -119,17 +143,45 @@ def test_obedience_is_measured_against_the_directive_as_issued() -> None:
     assert float(row["traps_low"]) < 0.5 < float(row["traps_high"])
 
 
+def test_a_request_after_a_failed_compile_tells_nothing_of_the_matcher() -> None:
+    found, missed = turn("directive", 100, 0, **matched("s1")), turn("directive", 100, 1, **matched(None))
+    redone = turn("directive", 100, 2, kind="legit_redo", **matched("s1", redo=True))
+    unmatched = [turn("directive", 101, 0), turn("directive", 101, 1, kind="legit_redo")]
+    logs = scored(episodes("directive", [True, False]), turns=[found, missed, redone, *unmatched])
+    row = row_of(obedience_table(logs, REPORTED))
+    assert (row["matcher_k"], row["matcher_n"]) == ("2", "3")
+    assert (row["redo_recall_k"], row["redo_recall_n"]) == ("1", "1")
+    (directed,) = samples(logs, arms=("directive",))
+    assert {name: MEASURES[name](directed).text for name in ("matcher_agreement", "redo_flag_recall")} == {
+        "matcher_agreement": "0.667 (2/3)", "redo_flag_recall": "1.000 (1/1)"}
+
+
+def test_the_matcher_under_other_wordings_is_judged_on_the_requests_that_are_reworded() -> None:
+    kinds = ("ask", "premature", "redo_probe", "superseded_cue", "legit_redo")
+    turns = [turn("enforcement", 100, at, kind=kind, **matched("s1")) | {"cell": "x"} for at, kind in enumerate(kinds)]
+    rows = [row | {"schedule": "ambiguous=0.15", "cell": "x"} for row in episodes("enforcement", [True])]
+    row = row_of(WORDING.build(scored(rows, turns=turns), REPORTED), row="enforcement, ambiguous")
+    assert (row["matcher_k"], row["matcher_n"]) == ("3", "3")
+
+
 def test_overhead_is_a_multiple_of_the_raw_rung_with_and_without_helpers() -> None:
     helped: dict[str, Any] = {"helper_calls": 3, "helper_prompt_tokens": 500, "helper_completion_tokens": 50,
-                              "match_calls": 2, "match_tokens": 300, "prompt_tokens": 2000, "completion_tokens": 200}
+                              "match_calls": 2, "match_tokens": 300, "compile_calls": 1, "compile_tokens": 250,
+                              "prompt_tokens": 2000, "completion_tokens": 200}
     logs = scored(episodes("raw", [True, True]), episodes("directive", [True, False], **helped))
     table = overhead_table(logs, REPORTED)
     raw, gate = row_of(table, row="raw"), row_of(table, row="directive")
     assert (raw["agent_tokens"], raw["ratio_to_raw"]) == ("1100", "1")
     assert (gate["ratio_to_raw"], gate["ratio_with_helpers"]) == ("2", "2.5")
-    assert (gate["helper_tokens"], gate["match_tokens"], gate["helper_calls"]) == ("550", "300", "3")
+    assert (gate["match_calls"], gate["match_tokens"]) == ("2", "300")
+    assert (gate["compile_calls"], gate["compile_tokens"]) == ("1", "250")
     alone = row_of(overhead_table(scored(episodes("directive", [True])), REPORTED))
     assert alone["ratio_to_raw"] == ""
+
+
+@pytest.mark.parametrize("columns", [OVERHEAD, VALIDATOR])
+def test_no_two_columns_have_the_same_name(columns: tuple[Column, ...]) -> None:
+    assert len({column.head for column in columns}) == len(columns)
 
 
 def test_sizes_that_were_not_run_stand_beside_those_that_were() -> None:
@@ -163,6 +215,18 @@ def test_a_corrupted_gate_is_compared_with_itself_at_rate_zero_on_the_same_seeds
     for kind in ("spurious", "lost", "dropped"):
         assert int(some[kind]) == logs.corruptions.loc[logs.corruptions["rate"] == 0.01, kind].sum()
     assert int(more["mended_k"]) <= int(more["mended_n"]) > 0
+    assert (more["replays_k"], more["replays_n"]) == ("10", "10")
+
+
+def test_a_corrupted_episode_that_the_drawn_state_does_not_explain_is_in_plain_sight(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        log = play_gate(every_kind(seed), corruption=0.01)
+        directive = log.turns[0].directive
+        assert directive is not None
+        other = replace(log.turns[0], directive=replace(directive, kind="cancelled"))
+        save(replace(log, turns=(other, *log.turns[1:])) if seed == 1 else log, tmp_path)
+    row = row_of(corruption_table(load_scored([tmp_path]), REPORTED), row="ε = 0.01")
+    assert (row["replays_k"], row["replays_n"]) == ("1", "2")
 
 
 def test_without_a_corrupted_cell_the_plain_gate_makes_no_row(tmp_path: Path) -> None:
@@ -223,6 +287,18 @@ def test_the_family_of_a_variant_is_its_table_for_one_agent() -> None:
     assert float(row["p_holm"]) == pytest.approx(4 * float(row["p"]), rel=1e-4)
 
 
+def test_a_gate_that_heals_shows_what_was_flagged_recompiled_and_given_up(tmp_path: Path) -> None:
+    flawed = TaskGraph((GRAPH.steps[0], replace(GRAPH.steps[1], code=""), *GRAPH.steps[2:]))
+    for seed, again in ((100, GRAPH), (101, flawed)):
+        log = play_gate(every_kind(seed), graph=flawed)
+        plan, revision = log.compiles
+        second = replace(plan, stage="plan_again", graph=again, defects=plan.defects if again is flawed else ())
+        header = replace(log.header, arm=ArmIdentity("enforcement", {"heal": True}))
+        save(replace(log, header=header, compiles=(plan, second, revision)), tmp_path)
+    row = row_of(HEALING.build(load_scored([tmp_path]), REPORTED), row="enforcement that heals")
+    assert (row["flagged"], row["recompiled"], row["fell_back"], row["premature"]) == ("2", "2", "1", "0")
+
+
 def test_held_out_phrasings_match_whoever_wrote_them() -> None:
     variant = next(v for v in WORDING.variants if v.label == "raw, held out")
     rows = [row | {"schedule": "held_out=smollm2-135m@1a2b3c4d", "cell": "x"} for row in episodes("raw", [True])]
@@ -239,6 +315,30 @@ def test_ambiguous_probes_are_counted_where_something_was_booked() -> None:
     assert (row["ambiguous_booked_k"], row["ambiguous_booked_n"]) == ("1", "3")
 
 
+def test_turns_served_wrong_are_told_apart_by_whether_their_text_is_forged() -> None:
+    rows = [row | {"schedule": "spoofed", "cell": "x"} for row in episodes("enforcement", [False, True])]
+    turns = [turn("enforcement", 100, at, forged=forged, right=right) | {"cell": "x"}
+             for at, (forged, right) in enumerate([(True, False), (True, True), (False, False), (False, True)] * 2)]
+    turns.append(turn("enforcement", 101, 0) | {"cell": "x"})
+    table = SPOOFING.build(scored(rows, episodes("enforcement", [True, True]), turns=turns), REPORTED)
+    row = row_of(table, row="enforcement, spoofed")
+    assert (row["wrong_forged_k"], row["wrong_forged_n"]) == ("2", "4")
+    assert (row["wrong_clean_k"], row["wrong_clean_n"]) == ("2", "5")
+    assert (row["superseded"], row["premature"]) == ("0", "0")
+    assert row_of(table, row="enforcement")["wrong_forged_n"] == "0"
+
+
+def test_a_ledger_stands_beside_what_an_empty_one_would_have_right() -> None:
+    entries = {"ledger_entries": 5, "ledger_right": 3, "ledger_open": 4, "ledger_said_done": 2}
+    turns = [turn("ledger", 100, at, **entries) for at in range(2)]
+    table = LEDGER.build(scored(episodes("ledger", [False]), episodes("raw", [False]), turns=turns), REPORTED)
+    kept = row_of(table, row="self-ledger")
+    assert (kept["ledger_k"], kept["empty_ledger_k"], kept["ledger_n"], kept["empty_ledger_n"]) == (
+        "6", "8", "10", "10")
+    assert (kept["said_done"], kept["said_open"], kept["cancellation_missed"]) == ("4", "0", "0")
+    assert row_of(table, row="raw")["said_done"] == ""
+
+
 def test_the_second_domain_compares_each_rung_with_the_one_below() -> None:
     rows = climb(dict(zip(RUNGS, (0, 0, 6, 6), strict=True)), 6, domain="release")
     table = DOMAIN.build(scored(rows), REPORTED)
@@ -247,13 +347,20 @@ def test_the_second_domain_compares_each_rung_with_the_one_below() -> None:
     assert row_of(table, row="raw")["against"] == ""
 
 
+def test_projects_of_one_step_have_a_table_of_their_own_and_read_not_run_without_logs() -> None:
+    assert [row["row"] for row in rows_of(ONE_STEP.build(scored(episodes("raw", [True])), REPORTED))] == list(RUNGS)
+    table = ONE_STEP.build(scored(climb(dict(zip(RUNGS, (0, 0, 6, 6), strict=True)), 6, size=1)), REPORTED)
+    assert [(row["size"], row["strict_k"], row["strict_n"]) for row in rows_of(table)] == [
+        ("1", "0", "6"), ("1", "0", "6"), ("1", "6", "6"), ("1", "6", "6")]
+
+
 def test_each_row_of_a_table_is_compared_with_a_row_of_the_same_table() -> None:
     for table in ALL:
         labels = [variant.label for variant in table.variants]
         assert len(set(labels)) == len(labels)
         for variant in table.variants:
             assert variant.against in ("", *labels[:labels.index(variant.label)])
-        distinct = {(v.arm, tuple(sorted(v.options.items())), v.schedule, v.brief, v.domain, v.against)
+        distinct = {(v.arm, tuple(sorted(v.options.items())), v.schedule, v.brief, v.domain, v.size, v.against)
                     for v in table.variants}
         assert len(distinct) == len(labels)
 
@@ -283,3 +390,22 @@ def test_a_model_that_was_served_in_two_ways_has_two_rows(tmp_path: Path) -> Non
         save(replace(log, header=replace(log.header, model=identity)), tmp_path)
     rows = rows_of(models_table(load_scored([tmp_path]).headers))
     assert [(row["threads"], row["episodes_as_agent"]) for row in rows] == [("1", "1"), ("2", "2")]
+
+
+def test_a_model_that_was_probed_has_a_row_with_how_it_was_sampled_and_what_selects_its_regime(tmp_path: Path) -> None:
+    log = play(every_kind(), arm="raw")
+    identity = {"name": "qwen3-235b-a22b-instruct-2507-fp8", "engine": "vllm", "dtype": "bfloat16",
+                "regime": "no_think"}
+    save(replace(log, header=replace(log.header, model=identity, sampling={"temperature": 0.0})), tmp_path)
+    sampling = {"temperature": 0.7, "top_p": 0.8, "top_k": 20, "from": "model card", "seed": 0, "reply": 400}
+    source = ProbeSource("100.jsonl", "00", "s", "00", {}, identity, {})
+    probe = ProbeRecord(1, "trap_probe", log.header.cell, log.header.arm, 100, source, (), 8, sampling, {}, "00", {},
+                        identity, "")
+    table = models_table(load_scored([tmp_path]).headers, (probe, replace(probe, seed=101)))
+    held, probed = rows_of(table)
+    assert (held["temperature"], held["top_p"], held["episodes_as_agent"]) == ("0", "", "1")
+    assert [probed[key] for key in ("temperature", "top_p", "top_k", "budget_reply")] == ["0.7", "0.8", "20", "400"]
+    assert (probed["episodes_asked_again"], probed["episodes_as_agent"]) == ("2", "0")
+    assert {row["regime_switch"] for row in (held, probed)} == {"checkpoint"}
+    assert "bfloat16 & no think & temperature 0.7, top p 0.8, top k 20 & 2 asked again" in table.tex
+    assert "by checkpoint" in table.tex

@@ -169,7 +169,7 @@ def test_the_dearest_rung_uses_the_most_tokens(tokens: int, expected: ClaimVerdi
 @pytest.mark.parametrize(("agreeing", "expected"), [(6, HOLDS), (5, DIFFERS)])
 def test_the_matcher_is_judged_by_the_requests_that_name_a_step(agreeing: int, expected: ClaimVerdict) -> None:
     rows = episodes("directive", [True] * 6)
-    turns = [turn("directive", row["seed"], 0, matched_step="s1" if index < agreeing else "s2")
+    turns = [turn("directive", row["seed"], 0, matched=True, matched_step="s1" if index < agreeing else "s2")
              for index, row in enumerate(rows)]
     turns += [turn("directive", 100, 1, step=None, matched_step=None, kind="filler")]
     subject = claim(ClaimTest.AT_LEAST, "directive", metric="matcher_agreement", bound=0.9)

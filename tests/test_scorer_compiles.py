@@ -17,6 +17,9 @@ def score(graph: TaskGraph | None = GRAPH, revision: Revision | None = REVISION)
     return found
 
 
+FLAWED = TaskGraph((GRAPH["s1"], replace(GRAPH["s2"], code=""), *GRAPH.steps[2:]))
+
+
 def changed(**steps: Step) -> TaskGraph:
     """The plan with some steps compiled otherwise."""
     return TaskGraph(tuple(steps.get(step.id, step) for step in GRAPH.steps))
@@ -81,6 +84,19 @@ def test_the_validator_flags_what_can_be_seen_without_the_truth() -> None:
     assert score(changed(s1=replace(GRAPH["s1"], code=""))).flagged
     assert score(revision=Revision("s3")).flagged  # s4 still requires the cancelled step
     assert not score(revision=replace(REVISION, cancel="s5", rewires=())).flagged  # wrong, and cannot be seen
+
+
+@pytest.mark.parametrize(("again", "fell_back"), [(GRAPH, False), (FLAWED, True), (None, True)])
+def test_a_second_compile_is_told_apart_and_falls_back_where_it_is_flagged_too(
+    again: TaskGraph | None, fell_back: bool,
+) -> None:
+    log = play_gate(every_kind(), graph=FLAWED)
+    first = log.compiles[0]
+    second = replace(first, stage="plan_again", graph=again, defects=first.defects if again is FLAWED else ())
+    once, twice = score_compiles(log), score_compiles(replace(log, compiles=(first, second, *log.compiles[1:])))
+    assert once is not None and twice is not None
+    assert (once.flagged, once.recompiled, once.fell_back) == (True, False, False)
+    assert (twice.flagged, twice.recompiled, twice.fell_back) == (True, True, fell_back)
 
 
 def test_an_arm_without_a_compiled_state_has_no_score() -> None:

@@ -7,7 +7,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from artifact.arms.client_text import own_words
 from artifact.errors import RequestError
+from artifact.generator import generate
 from artifact.log import (
     Call,
     CompileRecord,
@@ -21,14 +23,15 @@ from artifact.log import (
 )
 from artifact.log.pack import pack
 from artifact.scorer import UNFINISHED, episode_frame, score_frames, turn_frame
-from artifact.taskstate import Channel, Defect, Finding
+from artifact.taskstate import Channel, Defect, Finding, ScheduleVariant
 from episode_logs import always_book, booking, but, every_kind, never_book, play, save, state_bound
 
 TURN_COLUMNS = [
     "cell", "arm", "options", "seed", "turn", "scripted", "kind", "label", "step", "status", "executed", "violations",
-    "right", "da_executed", "da_violations", "da_right", "directive_kind", "directive_step", "matched_step",
-    "matched_redo", "refused", "false_completions", "ledger_entries", "ledger_right", "recall_needed",
-    "recall_held", "reply_chars", "prompt_tokens",
+    "right", "da_executed", "da_violations", "da_right", "directive_kind", "directive_step", "matched",
+    "matched_step", "matched_redo", "forged", "refused", "false_completions", "ledger_entries", "ledger_right",
+    "ledger_open", "ledger_said_done", "ledger_said_open", "ledger_cancellation_missed",
+    "ledger_cancellation_made_up", "recall_needed", "recall_held", "reply_chars", "prompt_tokens",
     "cached_tokens", "completion_tokens", "latency_s"]
 CHANNELS = ["re_execution", "superseded", "premature", "omission", "unrequested", "refused_redo"]
 EPISODE_COLUMNS = [
@@ -36,8 +39,8 @@ EPISODE_COLUMNS = [
     "arm", "options", "seed", "end_reason", "completed", "turns", "strict", "decline_aware", "scored_turns",
     "right_turns", *CHANNELS, *(f"da_{channel}" for channel in CHANNELS), "refused_bookings", "false_completions",
     "prompt_tokens", "cached_tokens", "completion_tokens", "helper_calls", "helper_prompt_tokens",
-    "helper_completion_tokens", "helper_cached_tokens", "match_calls", "match_tokens", "compile_error", "defects",
-    "seconds"]
+    "helper_completion_tokens", "helper_cached_tokens", "match_calls", "match_tokens", "compile_calls",
+    "compile_tokens", "compile_error", "defects", "seconds"]
 
 
 def helper_call() -> Call:
@@ -97,10 +100,20 @@ def test_directive_match_refusals_and_usage_stand_in_their_turn() -> None:
     first = frame.iloc[0]
     assert (first["directive_kind"], first["directive_step"]) == ("eligible", "s1")
     assert (first["matched_step"], first["matched_redo"]) == ("s1", True)
+    assert list(frame.index[frame["matched"]]) == [0]
     # Both agent calls of the turn count: the empty answer and the one after it.
     assert (first["prompt_tokens"], first["cached_tokens"], first["completion_tokens"]) == (200, 90, 410)
     assert first["latency_s"] == pytest.approx(2.5)
     assert list(frame.index[frame["refused"] == 1]) == [1, 4, 6, 11]
+
+
+@pytest.mark.parametrize("seed", [100, 101, 102])
+def test_a_turn_is_forged_where_the_matcher_is_given_other_words_than_the_client_sent(seed: int) -> None:
+    spoofed = generate(seed=seed, size=5, schedule=ScheduleVariant(spoofed=True))
+    frame = turn_frame([play(spoofed, never_book)])
+    assert list(frame["forged"]) == [own_words(turn.text) != turn.text for turn in spoofed.turns]
+    assert 0 < frame["forged"].sum() < len(frame)
+    assert not turn_frame([play(generate(seed=seed, size=5), never_book)])["forged"].any()
 
 
 def test_an_episode_row_counts_what_its_turns_say() -> None:

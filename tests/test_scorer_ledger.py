@@ -3,10 +3,10 @@
 import pytest
 
 from artifact.scorer import score_frames, score_log
-from artifact.scorer.ledger import ledger_turns
+from artifact.scorer.ledger import LedgerTurn, ledger_turns
 from artifact.taskstate import ScriptedTurn, Status, TaskState
 from artifact.taskstate.ledger import read_ledger
-from episode_logs import every_kind, owed, perfect, play
+from episode_logs import but, every_kind, owed, perfect, play
 
 
 @pytest.mark.parametrize(("reply", "expected"), [
@@ -39,7 +39,22 @@ def test_a_faithful_ledger_is_right_on_every_turn() -> None:
 def test_a_ledger_that_is_never_written_is_wrong_about_what_is_not_open() -> None:
     log = play(every_kind(), perfect, arm="ledger")
     # s1 is done from turn 1, s2 from 4, s3 cancelled from 6, s4 done from 8, s5 from 11.
-    assert [turn.right for turn in ledger_turns(log, score_log(log))] == [5, 4, 4, 4, 3, 3, 2, 2, 1, 1, 1, 0]
+    turns = ledger_turns(log, score_log(log))
+    assert [turn.right for turn in turns] == [turn.open for turn in turns] == [5, 4, 4, 4, 3, 3, 2, 2, 1, 1, 1, 0]
+    assert [turn.said_open for turn in turns] == [0, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 4]
+    assert [turn.cancellation_missed for turn in turns] == [0] * 6 + [1] * 6
+
+
+def test_each_wrong_entry_is_of_one_kind() -> None:
+    lines = "LEDGER RC-1005 DONE\nLEDGER RC-1002 CANCELLED\nLEDGER RC-1003 DONE"
+    turns = ledger_turns(log := play(every_kind(), but(0, f"Very well.\nref RC-1001/#W2000\n{lines}"), arm="ledger"),
+                         score_log(log))
+    assert turns[1] == LedgerTurn(5, right=1, open=4, said_done=2, said_open=1, cancellation_made_up=1)
+    # At the end s1, s2, s4 and s5 are done and s3 is cancelled; s5 is as it was said at the start.
+    assert turns[-1] == LedgerTurn(5, right=1, said_open=2, cancellation_missed=1, cancellation_made_up=1)
+    for turn in turns:
+        assert turn.entries - turn.right == (turn.said_done + turn.said_open + turn.cancellation_missed
+                                             + turn.cancellation_made_up)
 
 
 def test_an_arm_without_a_ledger_has_no_entries() -> None:

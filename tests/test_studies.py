@@ -4,14 +4,14 @@ import importlib.util
 
 import pytest
 
-from artifact.arms import ArmOptions, ArmSpec
+from artifact.arms import ArmOptions, ArmSpec, parse_arms
 from artifact.errors import RequestError
 from artifact.log import iter_logs
 from artifact.log.pace import Pace, has_ended
 from artifact.runner import run_study
 from artifact.runner.outlook import PaceBook, outlook
 from artifact.runner.studies import Agents, Overrides, named_studies, plans_of
-from artifact.scorer import episode_frame, score_log
+from artifact.scorer import episode_frame, score_frames, score_log
 from artifact.taskstate import Brief, Channel, RequestKind, ScheduleVariant, parse_bookings
 from episode_logs import timeless
 
@@ -83,11 +83,18 @@ def test_the_brief_study_shows_the_original_brief_on_the_schedule_of_the_ladder(
         assert one.turns[0].sent[0] != other.turns[0].sent[0]
 
 
-def test_a_corruption_of_rate_zero_equals_the_uncorrupted_arm_byte_for_byte(tmp_path):
-    spec = ArmSpec("enforcement", ArmOptions(corruption=0.0))
-    smoke(tmp_path / "a", "corruption", arms=(spec,))
+@pytest.mark.parametrize(("text", "options"), [
+    ("enforcement:corruption=0", {}),
+    ("enforcement:corruption=1e-12", {"corruption": 1e-12}),  # a rate at which nothing is ever drawn
+])
+def test_a_corruption_that_draws_nothing_equals_the_uncorrupted_arm_byte_for_byte_but_for_its_options(
+        tmp_path, text, options):
+    smoke(tmp_path / "a", "corruption", arms=parse_arms(text, ArmOptions()))
     smoke(tmp_path / "b", "corruption", arms=(ArmSpec("enforcement"),))
-    assert timeless(tmp_path / "a") == timeless(tmp_path / "b") != {}
+    disturbed, plain = (list(timeless(tmp_path / side).values()) for side in "ab")
+    assert [header["arm"].pop("options") for header, *_ in disturbed] == [options] * len(disturbed)
+    assert [header["arm"].pop("options") for header, *_ in plain] == [{}] * len(plain)
+    assert disturbed == plain != []
 
 
 def test_corruption_costs_an_agent_that_books_everything_omissions_and_nothing_else_is_admitted(tmp_path):
@@ -125,6 +132,52 @@ def test_the_matcher_names_no_step_on_an_ambiguous_probe_and_no_directive_is_iss
     for log, turn in probes:
         assert turn.directive is None
         assert [match.step for match in log.matches if match.turn == turn.turn] == [None]
+
+
+def test_a_gate_that_asks_back_directs_to_ask_on_an_ambiguous_probe_and_only_enforcement_admits_nothing(tmp_path):
+    logs, _ = smoke(tmp_path, "ask_back")
+    probes = [(log.header.arm.name, turn) for log in logs for turn in log.turns if turn.kind is RequestKind.AMBIGUOUS]
+    assert {turn.directive.kind for _, turn in probes} == {"unresolved"}
+    admitted = {arm for arm, turn in probes for booking in turn.bookings if booking.accepted}
+    assert admitted == {"directive"}
+    assert any(turn.bookings for arm, turn in probes if arm == "enforcement")
+
+
+def test_healing_keeps_an_agent_that_books_everything_from_a_second_execution_whatever_bits_flip(tmp_path):
+    logs, frame = smoke(tmp_path, "healing", seeds=tuple(range(100, 110)))
+    assert rung(frame, "enforcement", options='{"heal":true}')["strict"].all()
+    corruptions = score_frames(logs).corruptions
+    assert corruptions["lost"].sum() > 0 and corruptions["replayed"].all()
+    assert not frame["re_execution"].any()
+
+
+def test_each_surface_is_heeded_by_who_reads_it_there_and_by_nobody_else(tmp_path):
+    def succeeds(policy):
+        _, frame = smoke(tmp_path / policy.partition("?")[0] / policy.partition("?")[2], "prompt_surface",
+                         f"scripted:{policy}")
+        return {arm for arm, always in frame.groupby("arm")["strict"].all().items() if always}
+
+    assert succeeds("reader?checklist=1") == {"checklist", "enforcement"}
+    assert succeeds("system-reader?directive=1") == {"directive", "enforcement"}
+    assert succeeds("reader?directive=1") == {"enforcement"}
+
+
+def test_within_the_turn_an_agent_that_books_everything_is_told_of_each_refusal_and_shows_no_booking(tmp_path):
+    logs, frame = smoke(tmp_path, "same_turn")
+    assert frame["strict"].all() and frame["refused_bookings"].all() and not frame["false_completions"].any()
+    refused = [turn for log in logs for turn in log.turns if any(not booking.accepted for booking in turn.bookings)]
+    for turn in refused:
+        assert turn.ephemeral[-1].content.startswith("[BOOKING REJECTED]")
+        assert not parse_bookings(turn.reply, turn.work_order)
+
+
+def test_a_kept_ledger_serves_its_keeper_and_one_that_is_never_written_is_the_empty_one(tmp_path):
+    kept, frame = smoke(tmp_path / "kept", "self_ledger", "scripted:ledger-keeper")
+    turns = score_frames(kept).turns
+    assert frame["strict"].all() and (turns["ledger_right"] == turns["ledger_entries"]).all()
+    unwritten, frame = smoke(tmp_path / "unwritten", "self_ledger")
+    turns = score_frames(unwritten).turns
+    assert frame["re_execution"].all() and (turns["ledger_right"] == turns["ledger_open"]).all()
 
 
 def test_the_one_node_case_is_all_asks_and_redos_and_only_the_gate_holds(tmp_path):

@@ -286,6 +286,8 @@ def test_a_probe_resumed_with_other_options_is_refused(tmp_path: Path) -> None:
     (["--study", "trap_probe", "--from", "SOURCE", "--corruption", "0.1"], "leave out --corruption"),
     (["--study", "a/b", "--from", "SOURCE"], "can't be a folder name"),
     (["--study", "trap_probe", "--from", "SOURCE", "--samples", "0"], "0 samples a variant show nothing"),
+    (["--study", "ladder", "--from", "SOURCE"], "among the episodes of 'ladder'; leave it out"),
+    (["--study", "all", "--from", "SOURCE"], "among the episodes of 'all'; leave it out"),
     (["--study", "ladder", "--samples", "4"], "--samples is of the study trap_probe alone"),
     (["--study", "trap_probe", "--from", "nowhere"], "does not exist"),
 ])

@@ -14,7 +14,7 @@ from artifact.generator import domain_names
 from artifact.models.outage import OUTAGE_LIMIT_S
 from artifact.runner import TRAP_PROBE, ProbePlan, Progress, RunSummary, StudyPlan, parse_seeds, run_trap_probe
 from artifact.runner.budgets import BUDGETS
-from artifact.runner.outlook import Outlook, PaceBook, outlook
+from artifact.runner.outlook import Outlook, PaceBook, outlook, probe_outlook
 from artifact.runner.plan import PAPER_SEEDS
 from artifact.runner.probe_plan import SAMPLES, SMOKE_SAMPLES
 from artifact.runner.studies import ALL, SMOKE_SUFFIX, Agents, Overrides, named_studies, parse_schedule, plans_of
@@ -110,6 +110,9 @@ def _plans(options: argparse.Namespace) -> tuple[StudyPlan, ...]:
 
 
 def _probe_plan(options: argparse.Namespace) -> ProbePlan:
+    if options.study == ALL or options.study in named_studies():
+        raise RequestError(f"--from would put logs of the trap-turn probe among the episodes of {options.study!r}; "
+                           f"leave it out, or name the study {TRAP_PROBE} or one of your own")
     changed = [name for name in _NOT_PROBED if getattr(options, name) != options.default_of(name)]
     if changed:
         raise RequestError(f"the trap-turn probe takes its cells from the logs of --from; leave out "
@@ -118,6 +121,19 @@ def _probe_plan(options: argparse.Namespace) -> ProbePlan:
     study, samples = (options.study + SMOKE_SUFFIX, SMOKE_SAMPLES) if options.smoke else (options.study, SAMPLES)
     return ProbePlan(options.model, tuple(options.sources), study, seeds, options.regime,
                      samples if options.samples is None else options.samples)
+
+
+def _ladder_probed(options: argparse.Namespace) -> ProbePlan:
+    """What the trap-turn probe asks again in a run of all studies: the ladder's raw logs."""
+    seeds = parse_seeds(options.seeds) if options.seeds is not None else None
+    suffix, samples = (SMOKE_SUFFIX, SMOKE_SAMPLES) if options.smoke else ("", SAMPLES)
+    return ProbePlan(options.model, (options.runs / f"ladder{suffix}",), f"{TRAP_PROBE}{suffix}", seeds,
+                     options.regime, samples)
+
+
+def _probe(plan: ProbePlan, options: argparse.Namespace) -> RunSummary:
+    return run_trap_probe(plan, runs=options.runs, concurrency=options.concurrency, durable=not options.no_fsync,
+                          threads=options.threads, outage_limit_s=options.wait_for_server)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -139,9 +155,7 @@ def _run(options: argparse.Namespace) -> int:
         print(_told([harnesses.run(options, options.default_of)]))
         return 0
     if options.study == TRAP_PROBE or options.sources:
-        print(_told([run_trap_probe(_probe_plan(options), runs=options.runs, concurrency=options.concurrency,
-                                    durable=not options.no_fsync, threads=options.threads,
-                                    outage_limit_s=options.wait_for_server)]))
+        print(_told([_probe(_probe_plan(options), options)]))
         return 0
     if options.samples is not None:
         raise RequestError(f"--samples is of the study {TRAP_PROBE} alone; leave it out")
@@ -162,6 +176,12 @@ def _run(options: argparse.Namespace) -> int:
                                 outage_limit_s=options.wait_for_server)
     for study in dict.fromkeys(summary.study for summary in summaries):
         print(_told([summary for summary in summaries if summary.study == study]))
+    if options.study == ALL and options.executor == "local":
+        plan = _ladder_probed(options)
+        try:
+            print(_told([_probe(plan, options)]))
+        except RequestError as error:
+            print(f"{plan.study}: left out: {error}")
     return 0
 
 
@@ -197,11 +217,34 @@ def _announced(plans: Sequence[StudyPlan], model: str, state_model: str,
             continue
         looks.append(look)
         chosen += own
-        print(f"{study:22} {look.cells:5} {look.episodes:8} {look.done:8} {look.calls:10}  {_hours(look.seconds)}")
+        print(_listed(look))
+    looks += _announced_probe(options, model, book)
     total = None if any(look.seconds is None for look in looks) else sum(look.seconds or 0 for look in looks)
     print(f"{'all':22} {sum(look.cells for look in looks):5} {sum(look.episodes for look in looks):8} "
           f"{sum(look.done for look in looks):8} {sum(look.calls for look in looks):10}  {_hours(total)}", flush=True)
     return chosen
+
+
+def _announced_probe(options: argparse.Namespace, model: str, book: PaceBook) -> list[Outlook]:
+    """The trap-turn probe's line of the list, and what it comes to where the logs that it asks again are there."""
+    plan = _ladder_probed(options)
+    if options.executor != "local":
+        print(f"{plan.study:22} left out: --executor {options.executor} is not for it")
+    elif not plan.sources[0].exists():
+        print(f"{plan.study:22} comes last, on the raw logs of {plan.sources[0].name}, which aren't there yet")
+    else:
+        try:
+            look = probe_outlook(plan, model, runs=options.runs, book=book)
+        except RequestError as error:
+            print(f"{plan.study:22} nothing to ask yet: {error}")
+        else:
+            print(_listed(look))
+            return [look]
+    return []
+
+
+def _listed(look: Outlook) -> str:
+    return f"{look.study:22} {look.cells:5} {look.episodes:8} {look.done:8} {look.calls:10}  {_hours(look.seconds)}"
 
 
 def _paces(runs: Path, model: str) -> list:  # type: ignore[type-arg]

@@ -20,8 +20,9 @@ from artifact.report.inventory_table import inventory_table
 from artifact.report.ladder import BRIEFS, Ladder, in_both_briefs, ladders
 from artifact.report.ladder_table import ladder_table
 from artifact.report.memory_window import memory_windows
+from artifact.report.models_table import models_table
 from artifact.report.numbers import rq1_numbers, rq2_numbers, write_numbers
-from artifact.report.probe_summary import load_probes
+from artifact.report.probe_summary import load_probes, probe_headers
 from artifact.report.provenance_table import provenance_table
 from artifact.report.reported import Reported, load_reported
 from artifact.report.scored import ScoredLogs, load_scored, log_sources
@@ -83,6 +84,7 @@ def build_report(
     write_rq1(scored, found, reported, to)
     write_rq2(scored, found, reported, results, to)
     write_rq3(scored, found, load_probes(where), reported, to.tables, to.figures, to.numbers)
+    models_table(scored.headers, probe_headers(where)).write(to.tables)
     save(drawn_ladder(), "ladder", to.figures)
     logs = example_logs(where, scored)
     if logs:

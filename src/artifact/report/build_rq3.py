@@ -12,7 +12,6 @@ from artifact.report.figure_channels import channel_decomposition
 from artifact.report.figure_corruption import corruption_effect
 from artifact.report.figure_sizes import size_sweep
 from artifact.report.ladder import Ladder
-from artifact.report.models_table import models_table
 from artifact.report.numbers import write_numbers
 from artifact.report.numbers_rq3 import rq3_numbers
 from artifact.report.numbers_variants import variant_numbers
@@ -42,7 +41,6 @@ def write_rq3(
     for variants in ALL:
         variants.build(scored, reported).write(tables)
     trap_probe_table(probes, reported).write(tables)
-    models_table(scored.headers).write(tables)
     systems_table(load_systems().system).write(tables)
     save(size_sweep(scored, reported), "sizes", figures)
     save(channel_decomposition(scored), "channel_rates", figures)

@@ -16,8 +16,8 @@ from artifact.scorer.attribution import Cause
 _RATE = "enforcement.corruption="
 EVENTS = {"spurious": "spurious done bit", "lost": "lost done bit", "dropped": "dropped edge"}
 COLUMNS = (
-    Column("strict", ("strict",)), Column("per\nepisode", ("expected_corruptions",)), Column("spurious"),
-    Column("lost"), Column("dropped"),
+    Column("strict", ("strict",)), Column("replays"), Column("per\nepisode", ("expected_corruptions",)),
+    Column("spurious"), Column("lost"), Column("dropped"),
     *(Column(f"1\n{kind}", (f"single_event_fatal:{words}",)) for kind, words in EVENTS.items()),
     Column("heeded\ndone", ("omission_obeyed_done_directive",)),
     Column("heeded\nblocked", ("omission_obeyed_blocked_directive",)),
@@ -25,12 +25,13 @@ COLUMNS = (
     Column("mended", ("decisions_repaired_from_receipts",)),
 )
 NOTES = (
-    "Corruptions are drawn anew from rate, seed and turn, and counted as the module met them. Columns with a 1: failed "
-    "episodes among those whose only corruption was of this kind. Then omissions: after a directive that called the "
-    "step done, or blocked, and right bookings that the gate refused. Mended: decisions that the corruption changed "
-    "and that done bits rebuilt from the receipt log restore (each directive and each answer to a booking is a "
-    "decision). The rate 0 is the enforcement rung of the same cell on the seeds that the corrupted cells have, where "
-    "it was run.",
+    "Corruptions are drawn anew from rate, seed and turn, and counted as the module met them. Replays: episodes whose "
+    "state, drawn anew so, issues every directive in the log; the others are counted all the same. Columns with a 1: "
+    "failed episodes among those whose only corruption was of this kind. Then omissions: after a directive that called "
+    "the step done, or blocked, and right bookings that the gate refused. Mended: decisions that the corruption "
+    "changed and that done bits rebuilt from the receipt log restore (each directive and each answer to a booking is "
+    "a decision). The rate 0 is the enforcement rung of the same cell on the seeds that the corrupted cells have, "
+    "where it was run.",
 )
 
 
@@ -85,7 +86,8 @@ def _values(found: Sample) -> tuple[Value, ...]:
                          & omissions["cause"].isin([Cause.WRONG_STATUS.value, Cause.OVER_BLOCKED.value])).sum())
               for kind in ("done", "blocked")}
     return (
-        strict, Value(f"{total.mean():.1f}", {"events_per_episode": float(total.mean())}),
+        strict, share("replays", int(events["replayed"].sum()), len(events), digits=2),
+        Value(f"{total.mean():.1f}", {"events_per_episode": float(total.mean())}),
         *(count(kind, int(events[kind].sum())) for kind in EVENTS),
         *(share(f"single_{kind}_fatal", int((~group["strict"]).sum()), len(group), digits=2)
           for kind, group in single.items()),

@@ -59,8 +59,11 @@ def trap_directives(chosen: Sample) -> pd.DataFrame:
 
 
 def matched_requests(chosen: Sample) -> pd.DataFrame:
-    """Request turns that name a step, with the column ``agrees``: the matcher found that step."""
-    requests = chosen.turns[chosen.turns["step"].notna()]
+    """Request turns of a step on which a matcher ran, with the column ``agrees``: it found that step.
+
+    After a compile that failed there is nothing to match with; such a turn tells nothing of the matcher.
+    """
+    requests = chosen.turns[chosen.turns["matched"] & chosen.turns["step"].notna()]
     return requests.assign(agrees=(requests["matched_step"] == requests["step"]).astype(bool))
 
 
@@ -106,7 +109,8 @@ def _matcher_agreement(chosen: Sample) -> Measurement | None:
 
 
 def _redo_recall(chosen: Sample) -> Measurement | None:
-    orders = chosen.turns[chosen.turns["kind"] == "legit_redo"]
+    requests = matched_requests(chosen)
+    orders = requests[requests["kind"] == "legit_redo"]
     return _share(int(orders["matched_redo"].eq(True).sum()), len(orders))
 
 

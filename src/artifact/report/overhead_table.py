@@ -12,19 +12,21 @@ from artifact.report.tables import Table
 
 COLUMNS = (
     Column("$n$"), Column("prompt"), Column("cached"), Column("compl."), Column("total"),
-    Column("$\\times$\nraw", ("agent_tokens_ratio_to_raw", "agent_tokens_ratio_to_raw_min",
-                             "agent_tokens_ratio_to_raw_max")),
-    Column("helper\ncalls", ("matcher_calls_per_episode",)),
-    Column("helper\ntokens", ("matcher_kilotokens_per_episode_max",)),
-    Column("$\\times$\nraw", ("tokens_ratio_to_raw_with_helpers_max",)), Column("refused", ("refused_bookings",)),
+    Column("agent,\n$\\times$ raw", ("agent_tokens_ratio_to_raw", "agent_tokens_ratio_to_raw_min",
+                                    "agent_tokens_ratio_to_raw_max")),
+    Column("match\ncalls", ("matcher_calls_per_episode",)),
+    Column("match\ntokens", ("matcher_kilotokens_per_episode_max",)),
+    Column("compile\ncalls"), Column("compile\ntokens"),
+    Column("with helpers,\n$\\times$ raw", ("tokens_ratio_to_raw_with_helpers_max",)),
+    Column("refused", ("refused_bookings",)),
     Column("seconds", ("seconds_per_episode",)),
 )
 NOTES = (
     "Means over completed episodes. Prompt, cached (of the prompt, from the prefix cache), completion and total: "
     "thousands of tokens of the agent's own calls, repeated ones included, and the total as a multiple of the raw rung "
-    "of the same cell. Calls, tokens: of the helper, compiles and matches alike (the reported ones are of the "
-    "matcher), in thousands of tokens; then the total with these. Refused: bookings in all episodes. Seconds: wall "
-    "time of an episode under the load of its run.",
+    "of the same cell. Match and compile: the helper's calls and their tokens, in thousands, of the matcher and of the "
+    "compiler, whose calls both gates of a cell share and each counts; then the total with both. Refused: bookings in "
+    "all episodes. Seconds: wall time of an episode under the load of its run.",
 )
 
 
@@ -57,13 +59,15 @@ def _values(sample: Sample, raw: dict[Configuration, float]) -> tuple[Value, ...
         *(_thousands(column, float(episodes[column].mean())) for column in (
             "prompt_tokens", "cached_tokens", "completion_tokens")),
         _thousands("agent_tokens", agent), _ratio("ratio_to_raw", agent, base),
-        Value(f"{episodes['helper_calls'].mean():.1f}", {"helper_calls": float(episodes["helper_calls"].mean()),
-                                                         "match_calls": float(episodes["match_calls"].mean())}),
-        Value(f"{helper / 1000:.1f}", {"helper_tokens": helper, "match_tokens": float(episodes["match_tokens"].mean()),
-                                       "helper_cached_tokens": float(episodes["helper_cached_tokens"].mean())}),
-        _ratio("ratio_with_helpers", agent + helper, base),
+        *_calls(sample, "match"), *_calls(sample, "compile"), _ratio("ratio_with_helpers", agent + helper, base),
         count("refused_bookings", int(episodes["refused_bookings"].sum())),
         Value(f"{episodes['seconds'].mean():.0f}", {"seconds": float(episodes["seconds"].mean())}))
+
+
+def _calls(sample: Sample, purpose: str) -> tuple[Value, Value]:
+    """Mean calls of one purpose and their tokens."""
+    calls, tokens = (float(sample.episodes[f"{purpose}_{what}"].mean()) for what in ("calls", "tokens"))
+    return Value(f"{calls:.1f}", {f"{purpose}_calls": calls}), _thousands(f"{purpose}_tokens", tokens)
 
 
 def _thousands(name: str, tokens: float) -> Value:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from artifact.log.probe_reader import iter_probes
-from artifact.log.probes import ProbeLog, ProbeVariant
+from artifact.log.probes import ProbeLog, ProbeRecord, ProbeVariant
 from artifact.report.clusters import ClusteredShare, clustered_share
 from artifact.report.ladder import Configuration, configuration_of, order
 from artifact.report.statistics import Proportion, proportion
@@ -33,15 +33,20 @@ def load_probes(sources: Iterable[Path]) -> pd.DataFrame:
     sources : iterable of Path
         E.g. `artifact.report.scored.log_sources()`; folders without probe logs give an empty frame.
     """
+    return probe_frame(_each_once(sources))
+
+
+def probe_headers(sources: Iterable[Path]) -> tuple[ProbeRecord, ...]:
+    """What each of these logs was asked of, and how."""
+    return tuple(log.header for log in _each_once(sources))
+
+
+def _each_once(sources: Iterable[Path]) -> Iterator[ProbeLog]:
     seen: set[tuple[str, str, str, str, int]] = set()
-
-    def once() -> Iterator[ProbeLog]:
-        for log in iter_probes(sources):
-            if log.key not in seen:
-                seen.add(log.key)
-                yield log
-
-    return probe_frame(once())
+    for log in iter_probes(sources):
+        if log.key not in seen:
+            seen.add(log.key)
+            yield log
 
 
 @dataclass(frozen=True)

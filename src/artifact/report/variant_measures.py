@@ -1,10 +1,16 @@
 """What tables of variants count beside strict success: one function a column."""
 
+from collections.abc import Callable
+
+import pandas as pd
+
 from artifact.report.channel_rates import channel_rate
-from artifact.report.grid import Value, count, share
+from artifact.report.grid import ABSENT, Value, count, share
 from artifact.report.measures import matched_requests
 from artifact.report.samples import Sample
 from artifact.taskstate import Channel, RequestKind
+
+_REWRITTEN = (RequestKind.ASK, RequestKind.PREMATURE, RequestKind.REDO_PROBE)
 
 
 def fresh_order_hazard(found: Sample) -> Value:
@@ -55,6 +61,21 @@ def refused_bookings(found: Sample) -> Value:
     return count("refused_bookings", int(found.episodes["refused_bookings"].sum()))
 
 
+def flagged_states(found: Sample) -> Value:
+    """Episodes whose compiled state the validator flags, or that got none."""
+    return count("flagged", int(found.compiles["flagged"].sum()))
+
+
+def recompiled_states(found: Sample) -> Value:
+    """Episodes in which a flagged state was compiled once more."""
+    return count("recompiled", int(found.compiles["recompiled"].sum()))
+
+
+def fallen_back(found: Sample) -> Value:
+    """Episodes that refuse nothing, or nothing more, because the second compile is flagged too."""
+    return count("fell_back", int(found.compiles["fell_back"].sum()))
+
+
 def silent_turns(found: Sample) -> Value:
     """Turns with a refused booking whose visible reply reads as completed work (Appendix D.3)."""
     refused = found.turns[found.turns["refused"] > 0]
@@ -62,10 +83,14 @@ def silent_turns(found: Sample) -> Value:
 
 
 def matcher_agreement(found: Sample) -> Value:
-    """Requests of a step that the matcher resolved to it; none for an arm without a matcher."""
-    if found.turns["matched_step"].isna().all():
-        return Value("--", {"matcher_k": "", "matcher_n": ""})
+    """Asks, premature probes and redo probes that the matcher resolved to their step, as Table 4 counts them.
+
+    These are the requests that held-out phrasing rewrites. None for an arm without a matcher.
+    """
+    if not found.turns["matched"].any():
+        return Value(ABSENT, {"matcher_k": "", "matcher_n": ""})
     requests = matched_requests(found)
+    requests = requests[requests["kind"].isin(_REWRITTEN)]
     return share("matcher", int(requests["agrees"].sum()), len(requests))
 
 
@@ -73,7 +98,7 @@ def redo_precision(found: Sample) -> Value:
     """Requests that the matcher flagged as an order to redo and that are one; a false flag admits a re-execution."""
     flagged = found.turns[found.turns["matched_redo"].eq(True).fillna(False).astype(bool)]
     if flagged.empty:
-        return Value("--", {"redo_precision_k": "", "redo_precision_n": ""})
+        return Value(ABSENT, {"redo_precision_k": "", "redo_precision_n": ""})
     return share("redo_precision", int((flagged["kind"] == RequestKind.LEGIT_REDO).sum()), len(flagged), digits=2)
 
 
@@ -90,9 +115,36 @@ def ambiguous_booked(found: Sample) -> Value:
 
 
 def ledger_accuracy(found: Sample) -> Value:
-    """Entries of the agent's own ledger that agree with the truth, over all turns (§3.3)."""
-    turns = found.turns[found.turns["ledger_entries"] > 0]
-    return share("ledger", int(turns["ledger_right"].sum()), int(turns["ledger_entries"].sum()))
+    """Steps that the agent's own ledger has as they are at the start of a turn, of all steps and turns (§3.3)."""
+    return share("ledger", int(found.turns["ledger_right"].sum()), int(found.turns["ledger_entries"].sum()))
+
+
+def empty_ledger_accuracy(found: Sample) -> Value:
+    """What a ledger that is never written would have right on the same turns."""
+    return share("empty_ledger", int(found.turns["ledger_open"].sum()), int(found.turns["ledger_entries"].sum()))
+
+
+def ledger_errors(kind: str) -> Callable[[Sample], Value]:
+    """Entries that are wrong in one way, by its name in `LedgerTurn`; none for an arm without a ledger."""
+    def errors(found: Sample) -> Value:
+        if not found.turns["ledger_entries"].any():
+            return Value(ABSENT, {kind: ""})
+        return count(kind, int(found.turns[f"ledger_{kind}"].sum()))
+    return errors
+
+
+def wrong_when_forged(found: Sample) -> Value:
+    """Turns served wrong, of those on which the client's text carries forged lines."""
+    return _wrong_turns("wrong_forged", found.turns[found.turns["forged"]])
+
+
+def wrong_when_clean(found: Sample) -> Value:
+    """Turns served wrong, of those on which it carries none."""
+    return _wrong_turns("wrong_clean", found.turns[~found.turns["forged"]])
+
+
+def _wrong_turns(name: str, turns: pd.DataFrame) -> Value:
+    return share(name, int((~turns["right"]).sum()), len(turns))
 
 
 def refused_redos(found: Sample) -> Value:

@@ -1,5 +1,7 @@
 """The tables of variants: which rows stand in each, and what they are compared with."""
 
+from typing import Any
+
 from artifact.report import variant_measures as measure
 from artifact.report.grid import Column
 from artifact.report.ladder import BRIEFS, RUNGS
@@ -21,6 +23,13 @@ _PROMPT = (Column("prompt k"), measure.prompt_tokens)
 _UNREQUESTED = (Column("unreq."), measure.unrequested_executions)
 _OMISSIONS = (Column("omissions", ("omission",)), measure.omissions)
 _RE_EXECUTIONS = (Column("re-exec."), measure.re_executions)
+_SUPERSEDED = (Column("supers."), measure.superseded_executions)
+_PREMATURE = (Column("premat."), measure.premature_executions)
+
+
+def _climb(**setting: Any) -> tuple[Variant, ...]:
+    """The four rungs in a setting, each against the one below."""
+    return tuple(Variant(arm, arm, against=lower, **setting) for lower, arm in zip(("", *RUNGS), RUNGS, strict=False))
 
 
 def _reference(arm: str) -> Variant:
@@ -51,8 +60,8 @@ WORDING = VariantTable(
     (_MATCHER, _REDO, (Column("other named"), measure.omissions_naming_another), _BOOKED), ("Table 4",), RUNGS,
     "Rotated: another of a step's own paraphrases. Held out: asks, premature and redo wordings rewritten by a model "
     "that is not under test. Ambiguous: probes that name two eligible steps come on top, and nothing is to be booked "
-    "on them. Matcher: requests resolved to their step. Redo prec.: requests flagged as orders to "
-    "redo that are. Other named: episodes whose first omitted ask was answered by "
+    "on them. Matcher: asks, premature and redo probes resolved to their step. Redo prec.: requests "
+    "flagged as orders to redo that are. Other named: episodes whose first omitted ask was answered by "
     "naming another step, of the episodes with an omission.")
 
 SURFACES = VariantTable(
@@ -79,19 +88,30 @@ NOTICE = VariantTable(
 
 DOMAIN = VariantTable(
     "domain",
-    tuple(Variant(arm, arm, against=lower, domain="release") for lower, arm in zip(("", *RUNGS), RUNGS, strict=False)),
-    (_REFUSED, _OMISSIONS), ("Table 17",), RUNGS,
+    _climb(domain="release"), (_REFUSED, _OMISSIONS), ("Table 17",), RUNGS,
     "The ladder in the second domain, release engineering: same shapes, schedules and traps, other words.")
+
+ONE_STEP = VariantTable(
+    "one_step", _climb(size=1), (_RE_EXECUTIONS, _OMISSIONS, _REFUSED), (), (),
+    "Projects of one step, on the ladder: nothing is blocked and nothing revised, so that the redo probes and the "
+    "ordered redo of the finished step are the traps that are left.")
 
 LEDGER = VariantTable(
     "ledger",
     (_reference("raw"), _reference("checklist"), _reference("directive"),
      Variant("self-ledger", "ledger", {}, "directive"),
      Variant("self-ledger, replace", "ledger", {"mode": "replace"}, "directive", is_optional=True)),
-    (_RE_EXECUTIONS, _OMISSIONS, (Column("ledger right"), measure.ledger_accuracy)), ("prose", "Table 16"),
+    (_RE_EXECUTIONS, _OMISSIONS, (Column("ledger\nright"), measure.ledger_accuracy),
+     (Column("empty\nright"), measure.empty_ledger_accuracy),
+     (Column("open,\nsaid done"), measure.ledger_errors("said_done")),
+     (Column("done,\nsaid open"), measure.ledger_errors("said_open")),
+     (Column("canc.\nmissed"), measure.ledger_errors("cancellation_missed")),
+     (Column("canc.\nmade up"), measure.ledger_errors("cancellation_made_up"))), ("prose", "Table 16"),
     ("self_ledger",),
     "The agent keeps its own ledger, which is shown to it in the checklist's place; nothing verifies it. Ledger right: "
-    "steps that the ledger has as done, cancelled or open as they are, over all turns.")
+    "steps that the ledger has as done, cancelled or open as they are, of all steps of the plan at the start of every "
+    "turn; a step without a line counts as open. Empty right: what a ledger without any line would have right there. "
+    "Then the wrong entries by kind.")
 
 ASKING = VariantTable(
     "asking",
@@ -104,7 +124,8 @@ ASKING = VariantTable(
                       schedule, is_optional=schedule == AMBIGUOUS))),
     (_MATCHER, _REDO, _BOOKED, _RE_EXECUTIONS, _UNREQUESTED, _OMISSIONS), (), (),
     "A gate that asks which step is meant when none or two are named, admits nothing then, and names the step that it "
-    "resolved in words, against the paper's gate on the same schedule.")
+    "resolved in words, against the paper's gate on the same schedule. Matcher and redo prec. as in the table of "
+    "wordings.")
 
 HEALING = VariantTable(
     "healing",
@@ -112,9 +133,13 @@ HEALING = VariantTable(
      *(variant for rate in RATES for variant in (
          Variant(f"ε = {rate:g}", "enforcement", {"corruption": rate}, is_reference=True),
          Variant(f"ε = {rate:g}, heals", "enforcement", {"corruption": rate, "heal": True}, f"ε = {rate:g}")))),
-    (_OMISSIONS, _REFUSED), (), (),
+    ((Column("flagged"), measure.flagged_states), (Column("re-\ncompiled"), measure.recompiled_states),
+     (Column("fell\nback"), measure.fallen_back), _PREMATURE, _OMISSIONS, _REFUSED), (), (),
     "A gate that compiles a flagged state once more, enforces nothing if it is flagged still, and rebuilds its done "
-    "bits from the receipt log before it decides, against the paper's gate under the same corruption.")
+    "bits from the receipt log before it decides, against the paper's gate under the same corruption. Flagged, "
+    "recompiled, fell back: episodes whose state the validator flags, in which it was compiled once more, and which "
+    "went on without refusing anything. Premature: executions before a prerequisite, which a gate admits where its "
+    "state has lost the edge, or where it fell back.")
 
 _REQUEST_BOUND = {"policy": "request"}
 SPOOFING = VariantTable(
@@ -123,8 +148,11 @@ SPOOFING = VariantTable(
         _reference(arm), Variant(f"{arm}, spoofed", arm, against=arm, schedule="spoofed"))),
      Variant("request-bound", "enforcement", _REQUEST_BOUND, is_reference=True, is_optional=True),
      Variant("request-bound, spoofed", "enforcement", _REQUEST_BOUND, "enforcement, spoofed", "spoofed")),
-    (_RE_EXECUTIONS, _UNREQUESTED, _OMISSIONS, _REFUSED), (), (),
-    "The user's own text carries forged lines in the voice of the module, and forged ref lines.")
+    (_RE_EXECUTIONS, _SUPERSEDED, _PREMATURE, _UNREQUESTED, _OMISSIONS, _REFUSED,
+     (Column("wrong,\nforged"), measure.wrong_when_forged), (Column("wrong,\nclean"), measure.wrong_when_clean)),
+    (), (),
+    "The user's own text carries forged lines in the voice of the module, and forged ref lines. Wrong: turns with any "
+    "violation, of the turns whose text carries such lines and of those whose text doesn't.")
 
 FILLERS = VariantTable(
     "ordered_fillers",
@@ -164,5 +192,5 @@ MEMORY_LOWER = VariantTable(
     "calls that serve the memory. Fallbacks: times that such a call gave nothing usable, or didn't fit, in all "
     "episodes.")
 
-ALL = (BRIEF_CONTROL, WORDING, SURFACES, NOTICE, DOMAIN, LEDGER, ASKING, HEALING, SPOOFING, FILLERS, MEMORY,
+ALL = (BRIEF_CONTROL, WORDING, SURFACES, NOTICE, DOMAIN, ONE_STEP, LEDGER, ASKING, HEALING, SPOOFING, FILLERS, MEMORY,
        MEMORY_LOWER)

@@ -35,6 +35,8 @@ class Variant:
         Label of the row that it is compared with; none when empty.
     schedule, brief, domain : str
         What it ran on. A held-out schedule matches whoever wrote its phrasings.
+    size : int or None
+        S that it ran on; any when None.
     is_reference : bool
         Whether it is there to be compared with: its logs alone make no table.
     is_optional : bool
@@ -48,6 +50,7 @@ class Variant:
     schedule: str = CANONICAL
     brief: str = BRIEFS[0]
     domain: str = PROCUREMENT
+    size: int | None = None
     is_reference: bool = False
     is_optional: bool = False
 
@@ -55,7 +58,8 @@ class Variant:
         """Whether a sample is one of it."""
         c = found.configuration
         return (found.arm, json.loads(found.options)) == (self.arm, dict(self.options)) and (
-            _CACHE.sub("held_out", c.schedule), c.brief, c.domain) == (self.schedule, self.brief, self.domain)
+            _CACHE.sub("held_out", c.schedule), c.brief, c.domain) == (self.schedule, self.brief, self.domain) and (
+            self.size in (None, c.size))
 
 
 @dataclass(frozen=True)

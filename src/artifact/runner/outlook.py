@@ -5,13 +5,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from artifact.arms import ARMS, MEMORY_ARMS, load_prompts
+from artifact.arms import ARMS, MEMORY_ARMS, ArmSpec, load_prompts
 from artifact.arms.memory.library import memory_identity
 from artifact.generator import TURNS, trap_budget
 from artifact.generator.shape import SMALLEST_REVISED
 from artifact.log.pace import Pace, has_ended
+from artifact.log.reader import PROBE_UNPACKED
 from artifact.models.embedder import open_embedder
 from artifact.runner.plan import EpisodePlan, StudyPlan
+from artifact.runner.probe_plan import ProbePlan
+from artifact.runner.trap_turns import RAW
 from artifact.taskstate import ScheduleVariant
 
 # A revision asked for in parts: which step is cancelled, and for one or two steps what they require still.
@@ -105,6 +108,29 @@ def outlook(plans: Iterable[StudyPlan], model: str, state_model: str, *, runs: P
     cells = {(episode.cell.slug, episode.arm.identity.slug) for episode in episodes}
     return Outlook(study, len(cells), len(episodes), len(episodes) - len(left), sum(map(_calls, left)),
                    sum(known) if len(known) == len(seconds) else None)
+
+
+def probe_outlook(plan: ProbePlan, model: str, *, runs: Path, book: PaceBook) -> Outlook:
+    """Size and state of a trap-turn probe; an episode is one that is asked again, and a call takes a raw turn's time.
+
+    Parameters
+    ----------
+    plan, model, runs, book
+        As for `outlook`.
+
+    Raises
+    ------
+    RequestError
+        When there is nothing to ask again.
+    """
+    episodes = plan.episodes(model)
+    left = [episode for episode in episodes if not has_ended(runs / plan.study / f"{episode.name}{PROBE_UNPACKED}")]
+    cells = {episode.log.header.cell.slug for episode in episodes}
+    paces = [book.seconds_per_turn(EpisodePlan(episode.log.header.cell, ArmSpec(RAW), episode.log.header.seed))
+             for episode in left]
+    known = [pace * plan.calls([episode]) for pace, episode in zip(paces, left, strict=True) if pace is not None]
+    return Outlook(plan.study, len(cells), len(episodes), len(episodes) - len(left), plan.calls(left),
+                   sum(known) if len(known) == len(left) else None)
 
 
 def _calls(episode: EpisodePlan) -> int:

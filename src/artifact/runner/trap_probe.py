@@ -127,7 +127,7 @@ class _ProbeRun:
 
     async def _one(self, episode: TrapEpisode, session: str | None, progress: Progress) -> tuple[EndRecord, bool]:
         header = episode.log.header
-        name = f"{header.cell.slug}/{header.arm.slug}/{header.seed}"
+        name = episode.name
         prompts = load_prompts(header.cell.prompts)
         writer: LogWriter[ProbeLine] = LogWriter(self.folder / f"{name}{PROBE_UNPACKED}", PROBE_TYPES,
                                                  durable=self.durable)

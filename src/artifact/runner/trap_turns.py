@@ -44,6 +44,12 @@ class TrapEpisode:
     source: ProbeSource
     traps: tuple[Trap, ...]
 
+    @property
+    def name(self) -> str:
+        """Cell, arm and seed; where its probe's log lies in the study's folder, but for the suffix."""
+        header = self.log.header
+        return f"{header.cell.slug}/{header.arm.slug}/{header.seed}"
+
 
 def traps_of(log: EpisodeLog) -> tuple[Trap, ...]:
     """The trap turns of a log, in order."""

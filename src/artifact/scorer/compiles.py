@@ -36,6 +36,9 @@ class CompileScore:
         Whether the relaxed step lost the dropped prerequisite and nothing else.
     flagged : bool
         Whether the validator flags the episode: a defect in either graph, or a compile that failed.
+    recompiled, fell_back : bool
+        Whether a gate that heals compiled anything once more, and whether that was flagged still, so that the episode
+        went on without refusing anything.
     """
 
     steps: int
@@ -47,6 +50,8 @@ class CompileScore:
     rewire: bool | None
     relax: bool | None
     flagged: bool
+    recompiled: bool
+    fell_back: bool
 
     @property
     def whole(self) -> bool:
@@ -82,7 +87,9 @@ def score_compiles(log: EpisodeLog) -> CompileScore | None:
     cancel, rewire, relax = _revision_parts(log, plan, revision) if asked else (None, None, None)
     failed = plan.graph is None or (revision is not None and revision.revision is None)
     flagged = failed or any(record.defects for record in records.values())
-    return CompileScore(len(truth.steps), dependencies, codes, failed, asked, cancel, rewire, relax, flagged)
+    again = [record for stage, record in records.items() if stage.endswith("_again")]
+    return CompileScore(len(truth.steps), dependencies, codes, failed, asked, cancel, rewire, relax, flagged,
+                        bool(again), any(record.falls_back for record in again))
 
 
 def _revision_parts(log: EpisodeLog, plan: CompileRecord, record: CompileRecord | None) -> tuple[bool, bool, bool]:

@@ -13,8 +13,8 @@ from artifact.scorer.verdicts import EpisodeVerdict
 _EPISODE = {"study": "str", "cell": "str", "arm": "str", "options": "str", "seed": "int64"}
 COMPILE_COLUMNS = {
     **_EPISODE, "state_model": "str", "steps": "int64", "dependencies": "int64", "codes": "int64", "failed": "bool",
-    "revised": "bool", "cancel": "boolean", "rewire": "boolean", "relax": "boolean", "flagged": "bool", "whole": "bool",
-    "replayed": "bool",
+    "revised": "bool", "cancel": "boolean", "rewire": "boolean", "relax": "boolean", "flagged": "bool",
+    "recompiled": "bool", "fell_back": "bool", "whole": "bool",
 }
 OMISSION_COLUMNS = {
     **_EPISODE, "completed": "bool", "turn": "int64", "step": "str", "cause": "str", "root": "object",
@@ -47,16 +47,15 @@ def findings_of(log: EpisodeLog, verdict: EpisodeVerdict) -> Findings:
     Returns
     -------
     Findings
-        `replayed` says whether the module's state, rebuilt from the log, issues every directive that the log holds.
+        A corruption's `replayed` says whether the state that is rebuilt from the log, its corruption drawn again,
+        issues every directive that the log holds: its events are counted on that state.
     """
     header = log.header
     own = {"study": header.study, "cell": header.cell.slug, "arm": header.arm.name,
            "options": header.arm.canonical_options, "seed": header.seed}
-    replayed = all(turn.agrees for turn in module_turns(log))
     compiled = score_compiles(log)
     compiles = [] if compiled is None else [
-        {**own, "state_model": header.cell.state_model, **asdict(compiled), "whole": compiled.whole,
-         "replayed": replayed}]
+        {**own, "state_model": header.cell.state_model, **asdict(compiled), "whole": compiled.whole}]
     omissions = [
         {**own, "completed": verdict.completed, "turn": omission.turn, "step": omission.step,
          "cause": omission.cause.value, "root": omission.root.value if omission.root else None,
@@ -65,5 +64,5 @@ def findings_of(log: EpisodeLog, verdict: EpisodeVerdict) -> Findings:
         for omission in attribute_omissions(log, verdict)]
     corruptions = [] if not corruption_rate(log) else [
         {**own, "completed": verdict.completed, "strict": verdict.strict, "rate": corruption_rate(log),
-         **asdict(tally_corruption(log)), "replayed": replayed}]
+         **asdict(tally_corruption(log)), "replayed": all(turn.agrees for turn in module_turns(log))}]
     return Findings(compiles, omissions, corruptions)

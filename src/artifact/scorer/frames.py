@@ -4,15 +4,17 @@ Invariant: the columns are the same for any logs, none at all included, and each
 """
 
 from collections.abc import Iterable
+from dataclasses import asdict, fields
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from artifact.errors import RequestError
-from artifact.log import EpisodeLog, TurnRecord, Usage
+from artifact.log import Call, EpisodeLog, TurnRecord, Usage
 from artifact.scorer.completion import false_completions
 from artifact.scorer.findings import COMPILE_COLUMNS, CORRUPTION_COLUMNS, OMISSION_COLUMNS, findings_of
-from artifact.scorer.ledger import ledger_turns
+from artifact.scorer.forged import is_forged
+from artifact.scorer.ledger import LedgerTurn, ledger_turns
 from artifact.scorer.recall import recall_turns
 from artifact.scorer.verdicts import EpisodeVerdict, TurnVerdict, score_log
 from artifact.taskstate import Channel, Violation
@@ -24,9 +26,10 @@ _TURN_COLUMNS = {
     "cell": "str", "arm": "str", "options": "str", "seed": "int64", "turn": "int64", "scripted": "Int64", "kind": "str",
     "label": "str", "step": "object", "status": "object", "executed": "object", "violations": "object", "right": "bool",
     "da_executed": "object", "da_violations": "object", "da_right": "bool", "directive_kind": "object",
-    "directive_step": "object", "matched_step": "object", "matched_redo": "boolean", "refused": "int64",
-    "false_completions": "int64", "ledger_entries": "int64", "ledger_right": "int64", "recall_needed": "int64",
-    "recall_held": "int64", "recall_shown": "int64", "reply_chars": "int64",
+    "directive_step": "object", "matched": "bool", "matched_step": "object", "matched_redo": "boolean",
+    "forged": "bool", "refused": "int64", "false_completions": "int64",
+    **{f"ledger_{field.name}": "int64" for field in fields(LedgerTurn)},
+    "recall_needed": "int64", "recall_held": "int64", "recall_shown": "int64", "reply_chars": "int64",
     "prompt_tokens": "int64", "cached_tokens": "int64", "completion_tokens": "int64", "latency_s": "float64",
 }
 _EPISODE_COLUMNS = {
@@ -39,7 +42,8 @@ _EPISODE_COLUMNS = {
     "refused_bookings": "int64", "false_completions": "int64", "prompt_tokens": "int64", "cached_tokens": "int64",
     "completion_tokens": "int64", "helper_calls": "int64", "helper_prompt_tokens": "int64",
     "helper_completion_tokens": "int64", "helper_cached_tokens": "int64", "memory_fallbacks": "int64",
-    "match_calls": "int64", "match_tokens": "int64", "compile_error": "bool", "defects": "int64", "seconds": "float64",
+    "match_calls": "int64", "match_tokens": "int64", "compile_calls": "int64", "compile_tokens": "int64",
+    "compile_error": "bool", "defects": "int64", "seconds": "float64",
 }
 
 
@@ -121,7 +125,10 @@ def turn_frame(logs: Iterable[EpisodeLog]) -> pd.DataFrame:
     pandas.DataFrame
         One row a turn. `label` and `status` are those of the realized state at the start of the turn;
         `executed` and `violations` are tuples of step ids and of channels; the columns with ``da_`` are those
-        of decline-aware scoring; tokens and latency are those of all agent calls of the turn.
+        of decline-aware scoring; `matched` says whether a matcher ran at all, which it doesn't in an arm without
+        one, on a turn that isn't its, nor after a compile that failed; `forged` whether the client's text holds
+        lines that aren't the client's; the columns with ``ledger_`` are those of `LedgerTurn`; tokens
+        and latency are those of all agent calls of the turn.
     """
     return score_frames(logs).turns
 
@@ -162,11 +169,12 @@ def _turn_rows(log: EpisodeLog, verdict: EpisodeVerdict) -> list[dict[str, Any]]
             **_judged(turn),
             "directive_kind": record.directive.kind if record.directive else None,
             "directive_step": record.directive.step if record.directive else None,
+            "matched": match is not None,
             "matched_step": match.step if match else None,
             "matched_redo": match.explicit_redo if match else None,
+            "forged": is_forged(record.text),
             "false_completions": len(false_completions(record)),
-            "ledger_entries": ledger.entries,
-            "ledger_right": ledger.right,
+            **{f"ledger_{name}": entries for name, entries in asdict(ledger).items()},
             "recall_needed": recall.needed,
             "recall_held": recall.held,
             "recall_shown": recall.shown,
@@ -197,10 +205,9 @@ def _judged(turn: TurnVerdict) -> dict[str, Any]:
 
 def _episode_row(log: EpisodeLog, verdict: EpisodeVerdict) -> dict[str, Any]:
     header, cell = log.header, log.header.cell
-    helpers = [call for compiled in log.compiles for call in compiled.calls]
+    compiling = [call for compiled in log.compiles for call in compiled.calls]
     matching = [call for match in log.matches for call in match.calls]
-    helpers += matching
-    helpers += [call for memory in log.memories for call in memory.calls]
+    helpers = [*compiling, *matching, *(call for memory in log.memories for call in memory.calls)]
     tokens = [_tokens(record) for record in log.turns]
     return {
         "study": header.study,
@@ -237,7 +244,9 @@ def _episode_row(log: EpisodeLog, verdict: EpisodeVerdict) -> dict[str, Any]:
         "helper_cached_tokens": sum(call.usage.cached for call in helpers),
         "memory_fallbacks": sum(len(memory.fallbacks) for memory in log.memories),
         "match_calls": len(matching),
-        "match_tokens": sum(call.usage.prompt + call.usage.completion for call in matching),
+        "match_tokens": _total(matching),
+        "compile_calls": len(compiling),
+        "compile_tokens": _total(compiling),
         "compile_error": any(record.error is not None for record in log.compiles),
         "defects": len({finding for record in log.compiles for finding in record.defects}),
         "seconds": log.end.seconds if log.end else None,
@@ -246,6 +255,10 @@ def _episode_row(log: EpisodeLog, verdict: EpisodeVerdict) -> dict[str, Any]:
 
 def _channels(violations: tuple[Violation, ...]) -> tuple[str, ...]:
     return tuple(violation.channel.value for violation in violations)
+
+
+def _total(calls: Iterable[Call]) -> int:
+    return sum(call.usage.prompt + call.usage.completion for call in calls)
 
 
 def _usages(record: TurnRecord) -> list[Usage]:
