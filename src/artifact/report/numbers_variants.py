@@ -1,4 +1,4 @@
-"""What the text may cite of the variants: of each row that has logs, strict success, redo flags and what it recalled."""
+"""What the text may cite of variants: of each row with logs, strict success, redo flags and what it recalled."""
 
 from collections.abc import Iterable
 from dataclasses import replace
