@@ -1,4 +1,4 @@
-"""What the text may cite of the variants: of each row that has logs, strict success and the matcher's redo flags."""
+"""What the text may cite of variants: of each row with logs, strict success, redo flags and what it recalled."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -6,7 +6,7 @@ from dataclasses import replace
 from artifact.report.numbers import Number, configuration_name
 from artifact.report.scored import ScoredLogs
 from artifact.report.tex import macro_name
-from artifact.report.variant_measures import redo_precision
+from artifact.report.variant_measures import recalled_evidence, redo_precision
 from artifact.report.variant_table import VariantTable
 from artifact.report.variants import comparisons
 
@@ -35,4 +35,7 @@ def variant_numbers(notebook: str, scored: ScoredLogs, tables: Iterable[VariantT
                 numbers.append(Number(name, f"{strict}/{found.n}", f"{where}, strict success"))
                 if redo.detail:
                     numbers.append(Number(f"{name}RedoFlags", redo.detail.strip("()"), f"{where}, right redo flags"))
+                if (recalled := recalled_evidence(found)).detail:
+                    numbers.append(Number(f"{name}Recalled", recalled.detail.strip("()"),
+                                          f"{where}, requests that recalled what they need"))
     return numbers
