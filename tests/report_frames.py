@@ -42,7 +42,8 @@ def episodes(
             **{f"da_{name}": count for name, count in counts.items()},
             "refused_bookings": 0, "false_completions": 0, "prompt_tokens": 1000, "cached_tokens": 900,
             "completion_tokens": 100, "helper_calls": 0, "helper_prompt_tokens": 0, "helper_completion_tokens": 0,
-            "helper_cached_tokens": 0, "match_calls": 0, "match_tokens": 0, "compile_calls": 0, "compile_tokens": 0,
+            "helper_cached_tokens": 0, "memory_fallbacks": 0, "match_calls": 0, "match_tokens": 0,
+            "compile_calls": 0, "compile_tokens": 0,
             "compile_error": False, "defects": 0, "seconds": 10.0, **columns})
     return rows
 
@@ -58,7 +59,8 @@ def turn(arm: str, seed: int, number: int, *, model: str = LARGE, state_model: s
         "matched_redo": None,
         "forged": False, "refused": 0, "false_completions": 0,
         **{name: 0 for name in _NO_LOGS.turns.columns if name.startswith("ledger_")}, "recall_needed": 0,
-        "recall_held": 0, "reply_chars": 10, "prompt_tokens": 10, "cached_tokens": 0, "completion_tokens": 5,
+        "recall_held": 0, "recall_shown": 0,
+        "reply_chars": 10, "prompt_tokens": 10, "cached_tokens": 0, "completion_tokens": 5,
         "latency_s": 0.1, **columns}
 
 

@@ -31,7 +31,7 @@ TURN_COLUMNS = [
     "right", "da_executed", "da_violations", "da_right", "directive_kind", "directive_step", "matched",
     "matched_step", "matched_redo", "forged", "refused", "false_completions", "ledger_entries", "ledger_right",
     "ledger_open", "ledger_said_done", "ledger_said_open", "ledger_cancellation_missed",
-    "ledger_cancellation_made_up", "recall_needed", "recall_held", "reply_chars", "prompt_tokens",
+    "ledger_cancellation_made_up", "recall_needed", "recall_held", "recall_shown", "reply_chars", "prompt_tokens",
     "cached_tokens", "completion_tokens", "latency_s"]
 CHANNELS = ["re_execution", "superseded", "premature", "omission", "unrequested", "refused_redo"]
 EPISODE_COLUMNS = [
@@ -39,7 +39,7 @@ EPISODE_COLUMNS = [
     "arm", "options", "seed", "end_reason", "completed", "turns", "strict", "decline_aware", "scored_turns",
     "right_turns", *CHANNELS, *(f"da_{channel}" for channel in CHANNELS), "refused_bookings", "false_completions",
     "prompt_tokens", "cached_tokens", "completion_tokens", "helper_calls", "helper_prompt_tokens",
-    "helper_completion_tokens", "helper_cached_tokens", "match_calls", "match_tokens", "compile_calls",
+    "helper_completion_tokens", "helper_cached_tokens", "memory_fallbacks", "match_calls", "match_tokens", "compile_calls",
     "compile_tokens", "compile_error", "defects", "seconds"]
 
 
