@@ -39,8 +39,8 @@ EPISODE_COLUMNS = [
     "arm", "options", "seed", "end_reason", "completed", "turns", "strict", "decline_aware", "scored_turns",
     "right_turns", *CHANNELS, *(f"da_{channel}" for channel in CHANNELS), "refused_bookings", "false_completions",
     "prompt_tokens", "cached_tokens", "completion_tokens", "helper_calls", "helper_prompt_tokens",
-    "helper_completion_tokens", "helper_cached_tokens", "memory_fallbacks", "match_calls", "match_tokens", "compile_calls",
-    "compile_tokens", "compile_error", "defects", "seconds"]
+    "helper_completion_tokens", "helper_cached_tokens", "memory_fallbacks", "match_calls", "match_tokens",
+    "compile_calls", "compile_tokens", "compile_error", "defects", "seconds"]
 
 
 def helper_call() -> Call:
