@@ -137,11 +137,12 @@ def _draw(axis: Axes, panel: _Panel) -> None:
     if not panel.is_measured:
         axis.set_facecolor("#F7F7F7")
         axis.tick_params(axis="x", colors=MUTED)
-    # The setting's first word is the graph size; the rest goes into the second line.
-    size, _, rest = panel.title.partition(", ")
-    axis.set_title(size, pad=14, color=INK if panel.is_measured else MUTED)
-    axis.annotate(", ".join(filter(None, [rest, panel.subtitle])), (0, 1), xytext=(0, 4), xycoords="axes fraction",
-                  textcoords="offset points", fontsize=6.5, color=MUTED)
+    # The setting's first word is the graph size; each other word goes into a line of its own, where it fits.
+    size, *rest = panel.title.split(", ")
+    lines = list(dict.fromkeys([*rest, panel.subtitle]))
+    axis.set_title(size, pad=6 + 8 * len(lines), color=INK if panel.is_measured else MUTED)
+    axis.annotate("\n".join(lines), (0, 1), xytext=(0, 4), xycoords="axes fraction", textcoords="offset points",
+                  fontsize=6.5, color=MUTED)
     axis.spines["bottom"].set_color(FAINT)
     axis.grid(axis="x", visible=False)
 
