@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from artifact.arms import load_prompts
-from artifact.arms.client_text import own_words
 from artifact.errors import RequestError
 from artifact.generator import TURNS, generate
 from artifact.generator.domain import load_domain
@@ -21,6 +20,7 @@ from artifact.taskstate import (
     TaskState,
     parse_ref_lines,
 )
+from artifact.taskstate.client_text import own_words
 
 VARIANTS = ("rotated", "ambiguous=0.15", "ambiguous=1", "spoofed", "ordered_fillers",
             "rotated,ambiguous=1,spoofed,ordered_fillers")

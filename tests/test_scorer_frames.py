@@ -7,7 +7,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from artifact.arms.client_text import own_words
 from artifact.errors import RequestError
 from artifact.generator import generate
 from artifact.log import (
@@ -108,10 +107,11 @@ def test_directive_match_refusals_and_usage_stand_in_their_turn() -> None:
 
 
 @pytest.mark.parametrize("seed", [100, 101, 102])
-def test_a_turn_is_forged_where_the_matcher_is_given_other_words_than_the_client_sent(seed: int) -> None:
+def test_a_turn_is_forged_where_its_text_differs_from_that_of_the_canonical_schedule(seed: int) -> None:
     spoofed = generate(seed=seed, size=5, schedule=ScheduleVariant(spoofed=True))
     frame = turn_frame([play(spoofed, never_book)])
-    assert list(frame["forged"]) == [own_words(turn.text) != turn.text for turn in spoofed.turns]
+    assert list(frame["forged"]) == [turn.text != canonical.text for turn, canonical in zip(
+        spoofed.turns, generate(seed=seed, size=5).turns, strict=True)]
     assert 0 < frame["forged"].sum() < len(frame)
     assert not turn_frame([play(generate(seed=seed, size=5), never_book)])["forged"].any()
 

@@ -5,11 +5,11 @@ It reads the client's own words alone: see `client_text`.
 
 from typing import Any
 
-from artifact.arms.client_text import own_words
 from artifact.arms.prompts import PromptSet, numbered_steps
 from artifact.arms.structured import Answer, Ask, Unusable, ask_json
 from artifact.log.records import MatchRecord
 from artifact.taskstate import TaskGraph
+from artifact.taskstate.client_text import own_words
 
 
 async def match(ask: Ask, prompts: PromptSet, graph: TaskGraph, turn: int, message: str, *,

@@ -13,11 +13,11 @@ from artifact.errors import RequestError
 from artifact.log import Call, EpisodeLog, TurnRecord, Usage
 from artifact.scorer.completion import false_completions
 from artifact.scorer.findings import COMPILE_COLUMNS, CORRUPTION_COLUMNS, OMISSION_COLUMNS, findings_of
-from artifact.scorer.forged import is_forged
 from artifact.scorer.ledger import LedgerTurn, ledger_turns
 from artifact.scorer.recall import recall_turns
 from artifact.scorer.verdicts import EpisodeVerdict, TurnVerdict, score_log
 from artifact.taskstate import Channel, Violation
+from artifact.taskstate.client_text import own_words
 
 UNFINISHED = "unfinished"
 
@@ -172,7 +172,7 @@ def _turn_rows(log: EpisodeLog, verdict: EpisodeVerdict) -> list[dict[str, Any]]
             "matched": match is not None,
             "matched_step": match.step if match else None,
             "matched_redo": match.explicit_redo if match else None,
-            "forged": is_forged(record.text),
+            "forged": own_words(record.text) != record.text,
             "false_completions": len(false_completions(record)),
             **{f"ledger_{name}": entries for name, entries in asdict(ledger).items()},
             "recall_needed": recall.needed,
