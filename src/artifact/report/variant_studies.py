@@ -174,9 +174,7 @@ def _memories(*lower: str) -> tuple[Variant, ...]:
 
 MEMORY = VariantTable(
     "memory", (*map(_reference, RUNGS[:3]), *_memories("directive")),
-    (_RE_EXECUTIONS, (Column("supers."), measure.superseded_executions),
-     (Column("premat."), measure.premature_executions), _UNREQUESTED, _OMISSIONS,
-     (Column("ref. redo"), measure.refused_redos)),
+    (_RE_EXECUTIONS, _SUPERSEDED, _PREMATURE, _UNREQUESTED, _OMISSIONS, (Column("ref. redo"), measure.refused_redos)),
     ("Table 18",), ("memory",),
     "Replace: brief, recall block and the last two exchanges stand in the transcript's place. Augment: the block comes "
     "on top of the transcript. Channels count violations in all episodes of a row.")
