@@ -15,6 +15,8 @@ RUN = ["run", "--study", "t", "--harness", "tau2", "--model", "scripted:gold"]
     (["--harness", "chess"], ["chess", "tau2"]),
     (["--arms", "raw,directive"], ["directive", "raw, shown, notice, enforcement"]),
     (["--model", "scripted:always-book"], ["always-book", "scripted:gold"]),
+    (["--user-model", "scripted:caller"], ["brings its own user", "--user-model"]),
+    (["--model", "qwen2.5-coder-0.5b", "--user-model", "scripted:liar"], ["scripted:liar", "scripted:caller"]),
     (["--rules", "compiled"], ["scripted agent", "--rules reference"]),
     (["--compiles", "0"], ["--compiles"]),
     (["--sizes", "5"], ["--sizes", "lifecycle", "--harness tau2"]),

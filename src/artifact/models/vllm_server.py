@@ -15,6 +15,7 @@ import orjson
 
 from artifact import paths
 from artifact.errors import RequestError
+from artifact.models import vllm_tool_parser
 from artifact.models.checkpoint import checkpoint_of
 from artifact.models.registry import ModelEntry
 from artifact.models.server_process import serving
@@ -83,6 +84,8 @@ def vllm_command(entry: ModelEntry, settings: VllmSettings, python: Path, checkp
             command += ["--reasoning-parser", serving_.reasoning_parser]
     if entry.tool_parser:
         command += ["--enable-auto-tool-choice", "--tool-call-parser", entry.tool_parser]
+    if entry.tool_parser == vllm_tool_parser.NAME:
+        command += ["--tool-parser-plugin", str(Path(vllm_tool_parser.__file__))]
     if settings.device == "cpu":
         command += ["--dtype", "bfloat16", "--block-size", str(_CPU_BLOCK)]
     if not settings.compiled:

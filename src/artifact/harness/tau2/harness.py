@@ -19,8 +19,8 @@ from artifact.harness.tau2 import benchmark, endpoint
 from artifact.harness.tau2.agreement import agreements
 from artifact.harness.tau2.compile import CompiledPolicy, compile_policy, keep_compiled, read_compiled
 from artifact.harness.tau2.gate import Rung
-from artifact.harness.tau2.plan import COMPILED, REFERENCE, AirlinePlan
-from artifact.harness.tau2.players import Memory, live_agent, live_user
+from artifact.harness.tau2.plan import CALLER, COMPILED, REFERENCE, AirlinePlan
+from artifact.harness.tau2.players import Memory, calling_user, live_agent, live_user
 from artifact.harness.tau2.question import WriteTool
 from artifact.harness.tau2.records import RECORD_TYPES, MessageRecord
 from artifact.harness.tau2.rules import RuleSet, load_rules, reference_rules
@@ -76,7 +76,8 @@ class Airline:
         if self._plan.policy is None:
             self._agent = await self._opened(self._plan.model)
             other = self._plan.user_model
-            self._user = self._agent if other in (None, self._plan.model) else await self._opened(str(other))
+            if not self._plan.caller:
+                self._user = self._agent if other in (None, self._plan.model) else await self._opened(str(other))
         self._rules = await self._rules_in_force(folder)
 
     async def _opened(self, name: str) -> ChatModel:
@@ -114,7 +115,8 @@ class Airline:
 
     def items(self) -> Sequence[Item]:
         """Every task on every rung, the rungs of a task side by side."""
-        settings = {"user": "scripted" if self._user is None else self._user.name, "rules": self._rules_name()}
+        settings = {"user": self._user.name if self._user else CALLER.removeprefix("scripted:") if self._plan.caller
+                    else "scripted", "rules": self._rules_name()}
         cell = HarnessCell(self.name, self._agent.name if self._agent else self._plan.model, settings)
         tasks = self._plan.tasks or tuple(benchmark.tasks())
         return [Item(cell, ArmIdentity(str(rung)), task, seed)
@@ -138,8 +140,8 @@ class Airline:
         package = {"version": artifact.__version__, "commit": self._commit, "benchmark": benchmark.benchmark_version()}
         sampling = {"temperature": endpoint.TEMPERATURE, "max_tokens": endpoint.MOST_TOKENS, "seed": item.seed,
                     "max_steps": self._plan.max_steps, "max_errors": MAX_ERRORS}
-        models = {role: model.identity() if model is not None else {"name": self._plan.model}
-                  for role, model in (("agent", self._agent), ("user", self._user))}
+        models = {"agent": self._agent.identity() if self._agent else {"name": self._plan.model},
+                  "user": self._user.identity() if self._user else {"name": self._plan.user_model or self._plan.model}}
         return HarnessRecord(SCHEMA, self._plan.study, item.cell, item.arm, item.name, item.seed, subject,
                              prompts_sha256(), package, models, sampling,
                              datetime.now(UTC).isoformat(timespec="seconds"))
@@ -159,10 +161,12 @@ class Airline:
                 calls, last_words = script(self._plan.policy, task)
                 return (scripted_agent(environment, calls, last_words, journal.write),
                         scripted_user(journal.write))
-            assert self._agent is not None and self._user is not None
-            agent = endpoint.endpoint(self._plan.model, self._agent)
+            assert self._agent is not None
+            agent = live_agent(environment, endpoint.endpoint(self._plan.model, self._agent), memory, shown)
+            if self._user is None:
+                return agent, calling_user(task, memory)
             user = endpoint.endpoint(self._plan.user_model or self._plan.model, self._user)
-            return live_agent(environment, agent, memory, shown), live_user(task, user, memory)
+            return agent, live_user(task, user, memory)
 
         end = simulate(task, setting, players, journal.write)
         return replace(end, seconds=memory.seconds)

@@ -8,6 +8,8 @@ from artifact.harness.tau2.scripted import POLICIES
 from artifact.harness.tau2.simulate import MAX_STEPS
 
 REFERENCE, COMPILED = "reference", "compiled"
+CALLER = "scripted:caller"
+"""The scripted user of a live agent."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,7 @@ class AirlinePlan:
     model : str
         The agent: a model by name or URL, ``scripted:gold`` or ``scripted:nothing``.
     user_model : str or None
-        Who plays the user; None for the agent's own model.
+        Who plays the user: a model by name or URL, ``scripted:caller``, or None for the agent's own model.
     rungs : tuple of Rung
         The couplings.
     tasks : tuple of str
@@ -57,6 +59,10 @@ class AirlinePlan:
                                f"{', '.join(f'scripted:{name}' for name in POLICIES)}")
         if self.policy is not None and self.rules == COMPILED:
             raise RequestError("a scripted agent can't compile the policy; use --rules reference or a rules file")
+        if self.policy is not None and self.user_model is not None:
+            raise RequestError("a scripted agent brings its own user; leave out --user-model")
+        if self.user_model is not None and self.user_model.startswith("scripted:") and not self.caller:
+            raise RequestError(f"the harness tau2 has no scripted user {self.user_model!r}; it has {CALLER}")
         if self.compiles < 1 or self.max_steps < 1:
             raise RequestError("--compiles and --max-steps must be at least 1")
         for what, values in (("arms", self.rungs), ("seeds", self.seeds), ("tasks", self.tasks)):
@@ -68,3 +74,8 @@ class AirlinePlan:
         """The scripted agent's policy, None for a model."""
         scheme, colon, rest = self.model.partition(":")
         return rest if colon and scheme == "scripted" else None
+
+    @property
+    def caller(self) -> bool:
+        """Whether the scripted caller plays the user."""
+        return self.user_model == CALLER

@@ -17,6 +17,11 @@ from artifact.harness.tau2 import benchmark
 from artifact.harness.tau2.records import CallMade, MessageRecord
 from artifact.log.records import Usage
 
+CALLER_OPENS = "Hello. I call for a customer and read out the note that I was given."
+CALLER_AGREES = "Yes, please go ahead."
+CALLER_LISTENS = 4
+"""Messages of words that the scripted caller takes before it leaves."""
+
 
 class AgentFailure(Exception):
     """The agent answered something that is neither words nor a call: its episode has failed."""
@@ -138,6 +143,38 @@ def live_user(task: Any, endpoint: tuple[str, dict[str, Any]], memory: Memory) -
 
     model, arguments = endpoint
     return JournaledUser(instructions=str(task.user_scenario), llm=model, llm_args=arguments)
+
+
+def calling_user(task: Any, memory: Memory) -> Any:
+    """A scripted user for a live agent: reads out why it calls and what it knows, agrees to everything, and leaves.
+
+    It isn't the benchmark's simulator, and a task that needs an answer of its own can't be finished with it; it lets a
+    small agent be seen at work where a small simulated user forgets which side it is on.
+    """
+    benchmark.load()
+    from tau2.data_model.message import UserMessage
+    from tau2.user.base import STOP, BaseUser
+
+    told = task.user_scenario.instructions
+    opening = " ".join(f"{CALLER_OPENS} {told.reason_for_call} {told.known_info or ''}".split())
+    says = (opening, *(CALLER_AGREES,) * (CALLER_LISTENS - 1), STOP)
+
+    class CallingUser(BaseUser):  # type: ignore[misc, unused-ignore]
+        def get_init_state(self, message_history: Any = None) -> int:
+            return 0
+
+        def generate_next_message(self, message: Any, state: int) -> Any:
+            answer = memory.answer("user", lambda: UserMessage(role="user", content=says[state], cost=0.0))
+            return UserMessage(role="user", content=answer.text, cost=0.0), state + 1
+
+        @classmethod
+        def is_stop(cls, message: Any) -> bool:
+            return STOP in str(message.content)
+
+        def set_seed(self, seed: int) -> None:
+            """A script has none."""
+
+    return CallingUser()
 
 
 def _calls(answer: MessageRecord, requestor: str) -> list[Any] | None:
