@@ -1,5 +1,8 @@
 """ACTION lines and dispatch: what a model writes is data, and nothing is executed that isn't asked for rightly."""
 
+import json
+import tempfile
+
 import pytest
 
 from artifact.arms import ArmOptions, Request
@@ -18,8 +21,10 @@ NOBODYS = ["../order", "/etc/passwd", "or\0der", "x" * 10_000, "", "ORDER", "ord
 
 
 @pytest.fixture
-def space():
+def space(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with Workspace(["order", "pay"]) as workspace:
+        assert workspace.root.is_relative_to(tmp_path)
         yield workspace
 
 
@@ -29,25 +34,26 @@ def dispatch(space, *, failures=None, idempotent=True):
 
 
 def line(tool, work_order="#W1234"):
-    import json
     return f"ACTION {json.dumps({'tool': tool, 'work_order': work_order})}"
 
 
 def files(space):
-    return sorted(path.relative_to(space.root).as_posix() for path in space.root.parent.rglob("*.stamps")
-                  if space.root in path.parents)
+    """Every file in the temporary folder, inside the workspace or beside it."""
+    return sorted(path.relative_to(space.root.parent).as_posix() for path in space.root.parent.rglob("*")
+                  if path.is_file())
 
 
 @pytest.mark.parametrize("reply", [
     line("order"), f"Sure.\n{line('order')}\nThat is it.", f"- **{line('order')}", f"`{line('order')}`",
     line("order", "w1234"), line("order").replace("ACTION", "ACTION:"), f"{line('order')}\n{line('order')}",
+    f"1. {line('order')}", f"### {line('order')}", line("order").replace("ACTION", "Action"),
     'ACTION {"tool": "order",\n "work_order": "#W1234", "why": "asked"}'])
 def test_an_action_is_read_whatever_stands_around_it(reply):
     assert parse_actions(reply) == [Action("order", "#W1234")]
 
 
 @pytest.mark.parametrize("reply", [
-    "", "I take action now.", "action {}", "The ACTION {\"tool\": 1} follows", "REACTION {}"])
+    "", "I take action now.", "Actions follow.", "The ACTION follows.", "REACTION {}", "Action: I will see to it."])
 def test_prose_asks_for_nothing(reply):
     assert parse_actions(reply) == []
 
@@ -61,6 +67,27 @@ def test_what_cannot_be_read_is_malformed_and_runs_nothing(space, reply):
     assert all(isinstance(one, Malformed) for one in parse_actions(reply))
     calls = dispatch(space).run(REQUEST, reply)
     assert [call.outcome for call in calls] == [Outcome.MALFORMED] and space.artifacts() == {}
+
+
+@pytest.mark.parametrize("reply", [f"You: {line('order')}", f"Client: go on\nYou: {line('order')}\nfine",
+                                   f"I would write {line('order')} now."])
+def test_an_action_in_the_midst_of_words_runs_nothing_and_the_agent_is_told(space, reply):
+    channel = dispatch(space)
+    (call,) = channel.run(REQUEST, reply)
+    assert call.outcome is Outcome.MALFORMED and space.artifacts() == {}
+    assert "must begin a line of its own" in channel.result([call])
+
+
+def test_two_actions_on_one_line_are_two(space):
+    reply = f"{line('order')} {line('pay')}"
+    assert parse_actions(reply) == [Action("order", "#W1234"), Action("pay", "#W1234")]
+    assert {call.outcome for call in dispatch(space).run(REQUEST, reply)} == {Outcome.TWO_ACTIONS}
+    assert space.artifacts() == {}
+
+
+def test_an_action_inside_the_json_of_another_is_none():
+    reply = 'ACTION {"tool": "order", "work_order": "#W1234", "why": "ACTION {x"}'
+    assert parse_actions(reply) == [Action("order", "#W1234")]
 
 
 @pytest.mark.parametrize("tool", NOBODYS)

@@ -23,7 +23,7 @@ from artifact.runner.loop import run_to_end, side_by_side
 from artifact.runner.progress import Progress
 
 # A server may have been started anew on another port; what it serves is compared.
-_CIRCUMSTANCES = ("started", "package", "models.agent.endpoint", "models.user.endpoint")
+_CIRCUMSTANCES = ("started", "package", *(f"models.{role}.endpoint" for role in ("agent", "state", "user")))
 
 
 async def run_harness(harness: Harness, study: str, *, runs: Path = paths.RUNS, concurrency: int = 1,

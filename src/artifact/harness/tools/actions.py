@@ -9,7 +9,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_ACTION = re.compile(r"^[ \t>*`_-]{0,8}ACTION\b[ \t:*`_]{0,8}", re.MULTILINE)
+# At the start of a line behind markup, or anywhere before what looks like a JSON object.
+_ACTION = re.compile(r"^[ \t>*`_#-]{0,8}(?:\d{1,2}[.)][ \t]*)?(?:ACTION\b|(?i:action)(?=[ \t:*`_]{0,8}\{))[ \t:*`_]{0,8}"
+                     r"|\bACTION[ \t:*`_]{0,8}(?=\{)", re.MULTILINE)
 _MARKUP = re.compile(r"[ \t*`_]*")
 _WORK_ORDER = re.compile(r"#?(W\d{4})", re.IGNORECASE)
 _DECODER = json.JSONDecoder()
@@ -74,15 +76,24 @@ class _Line:
 
 
 def _lines(reply: str) -> Iterator[_Line]:
+    read_to, shares_a_line = 0, False
     for match in _ACTION.finditer(reply):
-        line = reply[match.start():].partition("\n")[0]
-        end = match.start() + len(line)
+        start = match.start()
+        if start < read_to:  # inside the one before
+            continue
+        shares_a_line &= "\n" not in reply[read_to:start]
+        is_in_words = start > 0 and reply[start - 1] != "\n" and not shares_a_line
+        line = reply[start:].partition("\n")[0]
         try:
             value, read_to = _DECODER.raw_decode(reply, match.end())
         except (ValueError, RecursionError):  # not JSON; nested deeper than any call could be
-            yield _Line(match.start(), end, Malformed(line, "no JSON object follows the word ACTION"))
+            read_to, shares_a_line = start + len(line), False
+            yield _Line(start, read_to, Malformed(line, "no JSON object follows the word ACTION"))
             continue
-        yield _Line(match.start(), _MARKUP.match(reply, read_to).end(), _read(value, line))  # type: ignore[union-attr]
+        read_to = _MARKUP.match(reply, read_to).end()  # type: ignore[union-attr]
+        shares_a_line = not is_in_words
+        yield _Line(start, read_to, Malformed(line, "an ACTION must begin a line of its own") if is_in_words
+                    else _read(value, line))
 
 
 def _read(value: object, line: str) -> Action | Malformed:

@@ -15,7 +15,7 @@ from artifact.harness.tools.actions import parse_actions
 from artifact.harness.tools.dispatch import Dispatch
 from artifact.harness.tools.failures import Failures
 from artifact.harness.tools.graph import TurnContext, take_turn
-from artifact.harness.tools.records import WORKED, ToolCall, ToolTurnRecord, WorkspaceRecord
+from artifact.harness.tools.records import EMPTY_REPLY, REPLY, WORKED, ToolCall, ToolTurnRecord, WorkspaceRecord
 from artifact.harness.tools.workspace import Workspace
 from artifact.log.records import Call, EndReason, EndRecord, Message
 from artifact.models.base import ContextOverflow, ModelError, ModelTimeout, Reply
@@ -23,8 +23,6 @@ from artifact.runner.answering import Complete, answer, replied
 from artifact.runner.budgets import Budgets
 from artifact.runner.schedule import Schedule
 from artifact.taskstate import NOT_A_REQUEST, Episode, RequestKind, TaskState
-
-REPLY, EMPTY_REPLY = "reply", "empty_reply"
 
 
 @dataclass(frozen=True)

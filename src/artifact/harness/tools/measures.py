@@ -13,7 +13,15 @@ from typing import Any
 from artifact.errors import RequestError
 from artifact.harness.reader import HarnessLog, iter_harness_logs
 from artifact.harness.records import HarnessCell
-from artifact.harness.tools.records import BAD_INPUT, RECORD_TYPES, WORKED, Outcome, ToolTurnRecord, WorkspaceRecord
+from artifact.harness.tools.records import (
+    BAD_INPUT,
+    RECORD_TYPES,
+    REPLY,
+    WORKED,
+    Outcome,
+    ToolTurnRecord,
+    WorkspaceRecord,
+)
 from artifact.log.records import EPISODE, ArmIdentity, EndReason
 from artifact.taskstate import Channel, Episode, RequestKind, Status, TaskState, Violation, judge_turn
 
@@ -38,8 +46,13 @@ class ToolVerdict:
         Times that a tool did its work.
     re_stamped : int
         Stamps on a step that was done, without an order to redo it.
+    tried_again : int
+        Calls for a work order after one for it that had failed or timed out.
+    worked_twice : int
+        Of those, the ones in which a tool did again what it had done before it timed out.
     left_by_tools : int
-        Turns in which a step that was due wasn't executed although its tool was called, for every call failed.
+        Turns in which a step that was due wasn't executed although its tool was called until the turn's rounds were
+        used up, for every call failed. Who stops trying before that has left the step undone.
     replies : int
         Replies of the agent.
     failure_rate : float
@@ -57,6 +70,8 @@ class ToolVerdict:
     outcomes: Mapping[str, int]
     stamps: int
     re_stamped: int
+    tried_again: int
+    worked_twice: int
     left_by_tools: int
     replies: int
     failure_rate: float
@@ -100,13 +115,15 @@ def judge(log: HarnessLog) -> ToolVerdict:
         if not spaces:
             raise RequestError(f"the log of {where} says nothing of its workspace; it was edited, restore it")
         _check(turns, spaces[0], where)
-        judged = _judged(EPISODE.validate_python(header.subject["episode"]), turns, spaces[0])
+        judged = _judged(EPISODE.validate_python(header.subject["episode"]), turns, spaces[0],
+                         int(header.subject["rounds"]))
     outcomes = Counter(str(call.outcome) for turn in turns for call in turn.calls)
     return ToolVerdict(
         study=header.study, cell=header.cell, arm=header.arm, seed=header.seed, reason=reason,
         violations=judged.violations, outcomes=dict(sorted(outcomes.items())),
         stamps=sum(len(stamps) for space in spaces for stamps in space.artifacts.values()),
-        re_stamped=judged.re_stamped, left_by_tools=judged.left_by_tools,
+        re_stamped=judged.re_stamped, tried_again=judged.tried_again, worked_twice=judged.worked_twice,
+        left_by_tools=judged.left_by_tools,
         replies=sum(len(turn.replies) for turn in turns), failure_rate=float(header.subject["failure_rate"]),
         idempotent=bool(header.subject["idempotent"]))
 
@@ -143,13 +160,15 @@ def _check(turns: Iterable[ToolTurnRecord], space: WorkspaceRecord, where: str) 
 class _Judged:
     violations: tuple[tuple[int, Violation], ...] = ()
     re_stamped: int = 0
+    tried_again: int = 0
+    worked_twice: int = 0
     left_by_tools: int = 0
 
 
-def _judged(episode: Episode, turns: Iterable[ToolTurnRecord], space: WorkspaceRecord) -> _Judged:
+def _judged(episode: Episode, turns: Iterable[ToolTurnRecord], space: WorkspaceRecord, rounds: int) -> _Judged:
     state = TaskState(episode.graph)
     violations: list[tuple[int, Violation]] = []
-    re_stamped = left = 0
+    re_stamped = tried_again = worked_twice = left = 0
     for turn in turns:
         redo = [turn.step] if turn.kind is RequestKind.LEGIT_REDO and turn.step is not None else []
         state = state.authorize(redo)
@@ -157,7 +176,9 @@ def _judged(episode: Episode, turns: Iterable[ToolTurnRecord], space: WorkspaceR
                           for step in episode.graph.steps})
         executed = [step for step, count in stamps.items() if count]
         found = judge_turn(state, turn.step, executed)
-        if _is_left_by_tool(episode, turn, found):
+        again, twice = _repeats(turn)
+        tried_again, worked_twice = tried_again + again, worked_twice + twice
+        if _is_left_by_tool(episode, turn, found, rounds):
             left += 1
             found = [one for one in found if one.channel is not Channel.OMISSION
                      and one.channel is not Channel.REFUSED_REDO]
@@ -169,12 +190,27 @@ def _judged(episode: Episode, turns: Iterable[ToolTurnRecord], space: WorkspaceR
             state = state.execute(step, turn.work_order or "", turn.turn)
         if turn.kind is RequestKind.REVISION:
             state = state.revise(episode.revision)
-    return _Judged(tuple(violations), re_stamped, left)
+    return _Judged(tuple(violations), re_stamped, tried_again, worked_twice, left)
 
 
-def _is_left_by_tool(episode: Episode, turn: ToolTurnRecord, found: Iterable[Violation]) -> bool:
-    """Whether the requested step is missing for want of its tool, which was called and failed every time."""
-    if not any(one.step == turn.step and one.channel in (Channel.OMISSION, Channel.REFUSED_REDO) for one in found):
+def _repeats(turn: ToolTurnRecord) -> tuple[int, int]:
+    """Calls of a turn after a failed one for the same work order, and those of them that did finished work again."""
+    failed: set[tuple[str, str]] = set()
+    timed_out: set[tuple[str, str]] = set()
+    again = twice = 0
+    for call in turn.calls:
+        which = (call.tool, call.work_order)
+        again += which in failed | timed_out
+        twice += which in timed_out and call.outcome in WORKED
+        failed |= {which} if call.outcome is Outcome.FAILED else set()
+        timed_out |= {which} if call.outcome is Outcome.TIMED_OUT else set()
+    return again, twice
+
+
+def _is_left_by_tool(episode: Episode, turn: ToolTurnRecord, found: Iterable[Violation], rounds: int) -> bool:
+    """Whether the requested step is missing for want of its tool, which failed for as long as it could be called."""
+    asked = sum(reply.purpose == REPLY for reply in turn.replies)
+    if asked <= rounds or not any(one.step == turn.step and one.channel in (Channel.OMISSION, Channel.REFUSED_REDO) for one in found):
         return False
     tool = episode.graph[turn.step].code if turn.step is not None else None
     return any(call.tool == tool and call.outcome is Outcome.FAILED for call in turn.calls)

@@ -11,6 +11,9 @@ from artifact.log.records import RECORD_TYPES as EPISODE_RECORD_TYPES
 from artifact.log.records import DirectiveIssued
 from artifact.taskstate import RequestKind
 
+REPLY, EMPTY_REPLY = "reply", "empty_reply"
+"""The purposes of a reply: one that counts, and one that came back empty and was asked for again."""
+
 
 class Outcome(StrEnum):
     """What became of an ACTION line. Only the first two say that a tool did its work."""

@@ -13,7 +13,8 @@ _FOLDER = Path(__file__).with_name("prompts")
 def tool_prompts(name: str) -> PromptSet:
     """A prompt set, shipped or one's own, in the words of tools.
 
-    Its texts on the brief, on refusals and on compiling a plan are replaced; how it asks stays. The hash says both.
+    Its texts on the brief, on refusals and on compiling a plan are replaced, and those that options add; how it asks
+    stays. The hash says both.
     """
     return _over(load_prompts(name))
 
@@ -23,7 +24,7 @@ def _over(base: PromptSet) -> PromptSet:
     digest = hashlib.sha256(base.sha256.encode())
     for name, text in sorted(texts.items()):
         digest.update(name.encode() + b"\0" + text.encode() + b"\0")
-    return replace(base, texts=base.texts | texts, sha256=digest.hexdigest())
+    return replace(base, texts=base.texts | texts, added=base.added | _texts("options"), sha256=digest.hexdigest())
 
 
 @cache

@@ -12,7 +12,7 @@ from artifact.arms.raw import Raw
 from artifact.errors import RequestError
 from artifact.harness.reader import HarnessLog
 from artifact.harness.tools.actions import parse_actions
-from artifact.harness.tools.conversation import REPLY
+from artifact.harness.tools.records import REPLY
 from artifact.harness.tools.dispatch import Dispatch
 from artifact.harness.tools.failures import Failures
 from artifact.harness.tools.graph import TurnContext, take_turn
