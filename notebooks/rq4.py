@@ -40,7 +40,7 @@ from artifact.harness.batch import run_study_in
 from artifact.harness.figure_transfer import transfer_figure, worlds
 from artifact.harness.pmbench import measures as pmbench
 from artifact.harness.pmbench.numbers import week_numbers
-from artifact.harness.pmbench.table import week_table
+from artifact.harness.pmbench.table import cue_table, week_table
 from artifact.harness.provenance_table import harness_provenance_table
 from artifact.harness.reader import harness_sources
 from artifact.harness.tau2.compile_table import compile_table, kept_compiles
@@ -129,6 +129,9 @@ weeks = tuple(verdict for verdict in pmbench.judged(sources) if study in ("", ve
 numbers += week_numbers("rq4", weeks)
 table = week_table(weeks, reported)
 table.write()
+by_cue = cue_table(weeks)
+by_cue.write()
+display(by_cue.frame())
 table.frame()
 
 # %% [markdown]

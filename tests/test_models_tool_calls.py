@@ -59,5 +59,6 @@ def test_vllm_is_given_the_plugin_for_the_models_that_name_it_and_for_no_other()
 
 
 def test_the_plugin_needs_nothing_that_the_server_s_environment_lacks():
-    ran = subprocess.run([sys.executable, "-I", vllm_tool_parser.__file__], capture_output=True, text=True)
+    ran = subprocess.run([sys.executable, "-I", vllm_tool_parser.__file__], capture_output=True, text=True,
+                         check=False)
     assert (ran.returncode, ran.stderr) == (0, "")

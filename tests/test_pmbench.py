@@ -66,6 +66,7 @@ def test_an_oracle_scores_set_f1_1_on_every_rung(tmp_path, prompts):
     assert {arm: verdict.set_f1 for arm, verdict in verdicts.items()} == {str(rung): 1.0 for rung in Rung}
     for verdict in verdicts.values():
         assert verdict.completed and (verdict.percent("hit"), verdict.refused, verdict.rejected) == (100.0, 0, 0)
+        assert (verdict.recorded, verdict.meant) == ((83, 83) if Rung(verdict.arm).owns_record else (0, 0))
 
 
 @pytest.mark.skipif("ARTIFACT_PM_WEEK" not in os.environ, reason="ARTIFACT_PM_WEEK names no released week's file")
@@ -206,7 +207,7 @@ def test_an_operation_that_cannot_be_used_is_left_out_and_counted(operation):
         good = {"op": "add", "action": "x", "when": "cue", "trigger": "y"}
         return Reply(orjson.dumps({"operations": [good, operation]}).decode())
 
-    compiled, calls = asyncio.run(compile_text(ask, texts, record, step="s", source="plan", text="t", day=0,
+    compiled, calls = asyncio.run(compile_text(ask, texts, record, step="s", source="plan", text="x when y", day=0,
                                                days=["Monday"], channels=["mail"]))
     assert len(compiled.operations) == len(record) == 1 and len(compiled.rejected) == 1
     assert len(asked) == len(calls) == 2, "the problem was named once"

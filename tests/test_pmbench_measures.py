@@ -4,9 +4,10 @@ import dataclasses
 
 import pytest
 
+from artifact.harness.pmbench.accuracy import meant_in, rightly_recorded
 from artifact.harness.pmbench.measures import judge
 from artifact.harness.pmbench.numbers import week_numbers
-from artifact.harness.pmbench.records import StepRecord
+from artifact.harness.pmbench.records import CompileRecord, StepRecord
 from artifact.harness.pmbench.rungs import Rung
 from artifact.harness.pmbench.summary import summaries
 from artifact.harness.pmbench.table import REPORTED_ARMS, week_table
@@ -26,6 +27,8 @@ def log(*rows, updates=(), rung=Rung.RAW, seed=0, week="1", reason=EndReason.COM
     """A log of a five-step week; steps that no row is about select nothing."""
     known = small_week(updates=updates)
     subject = {"steps": [step.id for _, step in known.steps()],
+               "days": {step.id: "Monday" for _, step in known.steps()}, "channels": ["mail", "sky"],
+               "meant": [dataclasses.asdict(one) for one in meant_in(known)],
                "intentions": [dataclasses.asdict(one) for one in intentions(known)]}
     header = HarnessRecord(SCHEMA, "s", HarnessCell("pmbench", "m", {"temperature": "T0.7"}), rung.identity, week, seed,
                            subject, "", {}, {}, {}, "")
@@ -81,10 +84,17 @@ def test_refused_selections_do_nothing_and_the_due_ones_are_counted():
 
 
 def test_precision_and_recall_are_of_the_matchers_announcements():
-    verdict = judge(log(chose("s0", announced=("cue",)), chose("s1", announced=("cue", "news"), carried=("time",))))
+    verdict = judge(log(chose("s0", announced=("cue",)), chose("s1", announced=("cue", "news"), carried=("time",)),
+                        rung=Rung.DIRECTIVE))
     assert verdict.precision == pytest.approx(2 / 3) and verdict.recall() == pytest.approx(2 / 3)
     assert (verdict.recall("event"), verdict.recall("time")) == (1.0, 0.0)
     assert judge(log()).precision is None and judge(log()).recall() is None
+
+
+def test_a_matcher_that_announces_nothing_recalls_nothing():
+    blind = judge(log(rung=Rung.DIRECTIVE))
+    assert (blind.precision, blind.recall(), blind.recall("time")) == (None, 0.0, 0.0)
+    assert summaries([blind])[0].values["matcher_recall"].mean == 0.0
 
 
 def test_a_false_selection_that_was_announced_is_told_apart():
@@ -127,3 +137,28 @@ def test_the_numbers_are_macros_and_change_with_no_value(tmp_path):
     assert named["RqFourPmbenchRuns"] == "1"
     assert NOT_RUN_TEXT in named.values() and write_numbers(numbers, "rq4", tmp_path).is_file()
     assert {number.name for number in week_numbers("rq4", [judge(log())])} == set(named)
+
+
+def add(action, when, trigger, **others):
+    return {"op": "add", "action": action, "when": when, "trigger": trigger, **others}
+
+
+@pytest.mark.parametrize(("operations", "right"), [
+    ([], 0),
+    ([add("time", "time", "10:00"), add("cue", "cue", "it comes"), add("news", "channel", "news", channel="mail")], 3),
+    ([add("time", "time", "9:00"), add("cue", "time", "10:00"), add("news", "channel", "news", channel="sky")], 0),
+    ([add("time", "time", "10:00"), add("time", "time", "10:00")], 0),
+    ([add("cue", "cue", "it comes"), {"op": "cancel", "id": "i1"}], 0),
+    ([add("cue", "cue", "it comes"), {"op": "recue", "id": "i1", "trigger": "it goes", "channel": "sky"}], 0),
+])
+def test_an_intention_is_rightly_recorded_when_it_stands_once_with_its_day_place_and_time(operations, right):
+    compiles = [CompileRecord("s0", "plan", operations)]
+    meant = meant_in(small_week())
+    assert rightly_recorded(meant, compiles, {"s0": "Monday"}, ["mail", "sky"]) == right
+
+
+def test_what_was_called_off_is_right_when_it_is_cancelled():
+    meant = meant_in(small_week(updates=[{"type": "cancel", "task_id": "cue"}, MOVED]))
+    operations = [add("time", "time", "10:00"), add("cue", "cue", "it comes"), {"op": "cancel", "id": "i2"},
+                  {"op": "retime", "id": "i1", "trigger": "12:00"}]
+    assert rightly_recorded(meant, [CompileRecord("s0", "plan", operations)], {"s0": "Monday"}, ["mail", "sky"]) == 2

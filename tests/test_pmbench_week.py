@@ -9,7 +9,7 @@ from artifact.errors import RequestError
 from artifact.harness.pmbench.compile import can_change_the_record
 from artifact.harness.pmbench.environment import World
 from artifact.harness.pmbench.generate import generate_week
-from artifact.harness.pmbench.truth import intentions
+from artifact.harness.pmbench.truth import check_ground_truth, intentions
 from artifact.harness.pmbench.week import Week, load_week
 
 SEEDS = range(25)
@@ -63,7 +63,7 @@ def test_a_week_file_reads_as_the_week_that_was_written(tmp_path):
 
 
 def released_shape():
-    """A day as the released file has it: cues, updates and events where there are any, ground truth that isn't read."""
+    """A day as the released file has it: cues, updates and events where there are any, and what is due."""
     step = {"id": "m1", "time": "09:00", "text": "The postman comes.", "options": {"A": "a", "B": "b", "C": "c"},
             "cues": ["c1"], "updates": [], "state_events": [], "groundtruth": ["t1"]}
     task = {"id": "t1", "label": "parcel", "type": "event", "cue_id": "c1", "regular": False, "encoding": "start",
@@ -85,6 +85,31 @@ def changed(**of_first_task):
     return data
 
 
+def updated(update):
+    data = released_shape()
+    data["days"][0]["steps"][0]["updates"] = [update]
+    return data
+
+
+def told(groundtruth):
+    data = released_shape()
+    data["days"][0]["steps"][0]["groundtruth"] = groundtruth
+    return Week.model_validate(data)
+
+
+def test_a_ground_truth_that_differs_from_what_the_triggers_say_is_one_sentence():
+    for right in (["t1"], {"due": ["t1"]}, "t1 is due", None):
+        check_ground_truth(told(right))
+    for wrong in ([], ["t2"], {"due": []}):
+        with pytest.raises(RequestError, match=r"ground truth of step 'm1'.*t1 is due there"):
+            check_ground_truth(told(wrong))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_trigger_of_a_generated_week_comes(seed):
+    assert Week.model_validate(generate_week(seed).model_dump()) == generate_week(seed)
+
+
 @pytest.mark.parametrize(("data", "words"), [
     ("nonsense", "JSON"),
     ([], "object"),
@@ -94,6 +119,11 @@ def changed(**of_first_task):
     (changed(target_time="10:00"), "none has both"),
     (changed(type="time", cue_id=None, target_time="25:00"), "25:00"),
     (changed(encoding="step:nowhere"), "encoding of task 't1'"),
+    (changed(cue_id="c9"), r"trigger of task 't1' \(c9 in the narrative\) comes in no step"),
+    (changed(cue_channel="mail"), r"c1 in mail"),
+    (changed(type="time", cue_id=None, target_time="10:00"), r"trigger of task 't1' \(10:00\)"),
+    (changed(id="l1"), "two tasks and lures"),
+    (updated({"kind": "cancel", "target": "t1"}), r"days\.0\.steps\.0\.updates\.0\.type.*it has kind, target"),
     (changed(cue_id=None), "cue_id"),
 ])
 def test_a_file_of_another_shape_is_one_sentence(tmp_path, data, words):

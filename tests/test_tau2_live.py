@@ -120,7 +120,7 @@ def test_a_server_that_fails_ends_the_episode_apart_and_the_same_command_goes_on
 
 
 def test_the_scripted_caller_reads_out_its_note_agrees_to_everything_and_leaves(tmp_path):
-    log, agent, user, _ = conversation(tmp_path, (cancels(), *(DECLINES,) * CALLER_LISTENS), user_model=CALLER)
+    log, _, user, _ = conversation(tmp_path, (cancels(), *(DECLINES,) * CALLER_LISTENS), user_model=CALLER)
     note = benchmark.tasks()[TASK].user_scenario.instructions
     said_by_user = [r.text for r in log.records if r.record == "message" and r.speaker == "user"]
     opening, *agreed, left = said_by_user

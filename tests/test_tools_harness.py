@@ -100,11 +100,20 @@ def test_tools_that_time_out_are_stamped_again_without_a_gate_and_never_behind_o
                 failing=(Failing.AFTER,))
     assert by_arm(known, lambda v: v.re_stamped)["raw"] < again["raw"]
     assert all(v.outcomes.get("timed_out") for v in verdicts)
+    assert all(v.tried_again > 0 for v in verdicts + known if v.arm.text == "raw")
+    twice = by_arm(verdicts, lambda v: v.worked_twice)
+    assert twice["raw"] > 0 and by_arm(known, lambda v: v.worked_twice)["raw"] == 0
+    assert twice["enforcement"] == 0
+    rows = {(row["arm"], row["failures"]): row for row in failing_tools_table(verdicts).records}
+    assert rows["raw", True]["worked_twice"] == twice["raw"] and ("raw", False) not in rows
 
 
 def test_a_step_that_its_tool_alone_left_undone_is_no_error_of_the_agent(tmp_path):
     verdicts = run(tmp_path, "perfect", [ArmSpec("raw")], [300], failure_rate=1.0, failing=(Failing.BEFORE,))
     assert verdicts[0].strict and verdicts[0].left_by_tools > 0 and verdicts[0].stamps == 0
+    stops = run(tmp_path, "always-act", [ArmSpec("raw")], [300], study="stops", failure_rate=1.0,
+                failing=(Failing.BEFORE,))
+    assert not stops[0].strict and stops[0].left_by_tools == 0, "it had rounds left and didn't try again"
     never = run(tmp_path, "never-act", [ArmSpec("raw")], [300], study="never", failure_rate=1.0)
     assert not never[0].strict and never[0].left_by_tools == 0
 

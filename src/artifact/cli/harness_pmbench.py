@@ -21,8 +21,8 @@ def add_options(run: argparse.ArgumentParser) -> None:
     weeks.add_argument("--week-file", type=Path, help="a week file, such as the benchmark's released week, instead")
     weeks.add_argument("--temperature", type=float, default=0.0, help="of the agent (default 0); with --seeds 0:4 and "
                                                                       "0.7 each week is run four times")
-    weeks.add_argument("--daily-history", action="store_true", help="begin a new conversation each morning, for models "
-                                                                    "whose context doesn't hold a week")
+    weeks.add_argument("--daily-history", action="store_true", help="begin a new conversation each morning, with plans "
+                                                                    "and scenes of the days before but not their menus")
     weeks.add_argument("--max-queries", type=int, default=20, help="queries answered in a step (default 20)")
 
 

@@ -7,7 +7,7 @@ from artifact import paths
 from artifact.harness.figure_transfer import transfer_figure, worlds
 from artifact.harness.pmbench import measures as pmbench
 from artifact.harness.pmbench.numbers import week_numbers
-from artifact.harness.pmbench.table import week_table
+from artifact.harness.pmbench.table import cue_table, week_table
 from artifact.harness.provenance_table import harness_provenance_table
 from artifact.harness.reader import harness_sources
 from artifact.harness.tau2.compile_table import compile_table, kept_compiles
@@ -62,6 +62,7 @@ def build_rq4(
     airline_table(airline, reported).write(tables)
     compile_table(tuple(kept_compiles(where, study))).write(tables)
     week_table(weeks, reported).write(tables)
+    cue_table(weeks).write(tables)
     tools_table(called, reported).write(tables)
     failing_tools_table(called).write(tables)
     tools_trap_probe_table(probes, reported).write(tables)

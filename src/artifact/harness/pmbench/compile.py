@@ -1,7 +1,7 @@
 """The record's operations, compiled by a model from the texts that the agent sees (Appendix I).
 
-Morning plans are compiled, and the scenes whose wording can change the record. An operation that can't be used is
-named to the model once; what is then still unusable is left out and counted.
+Morning plans are compiled, and the scenes whose wording can change the record. An operation that can't be used, or that
+says what its text doesn't, is named to the model once; what is then still unusable is left out and counted.
 """
 
 import copy
@@ -11,10 +11,10 @@ from typing import Any, Literal
 
 from artifact.arms import load_prompts
 from artifact.arms.structured import Ask, Unusable, ask_json
-from artifact.harness.pmbench.record import Record
+from artifact.harness.pmbench.record import Record, says_most_of, shared_words
 from artifact.harness.pmbench.records import CompileRecord
 from artifact.harness.pmbench.texts import Texts
-from artifact.harness.pmbench.week import DAY_NAMES
+from artifact.harness.pmbench.week import DAY_NAMES, minutes
 from artifact.log.records import Call
 
 _MOST = 24
@@ -24,6 +24,7 @@ _TELLING = re.compile(
     r"\b(?:notes?|remember|remind\w*|don't forget|instead|cancel\w*|call(?:ed|s)? off|no longer|no need|reschedul\w*|"
     r"postpon\w*|put off|mov(?:e|es|ed) (?:from|to)|brought forward|chang(?:e|es|ed)|updat(?:e|es|ed)|correction|"
     r"from now on|later this week|tomorrow|" + "|".join(f"on {day}" for day in DAY_NAMES) + r")\b", re.IGNORECASE)
+_CLOCK = re.compile(r"\b(\d{1,2})[:.](\d\d)(?:\s*([ap])\.?m)?", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"“])")
 
 
@@ -71,7 +72,7 @@ async def compile_text(ask: Ask, texts: Texts, record: Record, *, step: str, sou
         listed = record.open_from(day)
         prompt = texts.render(f"compile_{source}", day=days[day], channels=", ".join(channels), text=piece, record=(
             "\n".join(f"- {one.id}: {one.action} ({one.condition})" for one in listed) or "- nothing yet"))
-        reader = _Reader(record, day)
+        reader = _Reader(record, day, piece)
         answer = await ask_json(ask, load_prompts("paper"), prompt, purpose=f"compile_{source}", read=reader.read,
                                 schema=_schema(days[day:], channels, [one.id for one in listed], source))
         calls += answer.calls
@@ -85,8 +86,8 @@ async def compile_text(ask: Ask, texts: Texts, record: Record, *, step: str, sou
 class _Reader:
     """Reads answers to one question and remembers what of the last one was usable."""
 
-    def __init__(self, record: Record, day: int) -> None:
-        self._record, self._day = record, day
+    def __init__(self, record: Record, day: int, text: str) -> None:
+        self._record, self._day, self._text = record, day, text
         self.usable: list[dict[str, Any]] = []
         self.problems: list[str] = []
 
@@ -102,12 +103,38 @@ class _Reader:
                     raise Unusable("it is no JSON object")
                 named = {name: one[name] for name in _FIELDS if name in one}
                 trial.apply(named, self._day)
+                self._agrees_with_the_text(named)
                 self.usable.append(named)
             except Unusable as problem:
                 self.problems.append(f"operation {number} can't be used: {problem}")
         if self.problems:
             raise Unusable("; ".join(self.problems))
         return self.usable
+
+    def _agrees_with_the_text(self, operation: dict[str, Any]) -> None:
+        op, trigger = operation["op"], str(operation.get("trigger", ""))
+        known = self._record.get(str(operation.get("id")))
+        if op == "add" and not says_most_of(self._text, operation["action"]):
+            raise Unusable("the text doesn't speak of its action")
+        if known is not None and shared_words(known.action, self._text) == 0:
+            raise Unusable(f"the text doesn't speak of {known.id}, {known.action}")
+        if op == "recue" and _CLOCK.fullmatch(trigger.strip()):
+            raise Unusable("recue has a time as its trigger, which is a retime")
+        if op == "retime" or operation.get("when") == "time":
+            said = _times(self._text)
+            if said and minutes(trigger) not in said:
+                raise Unusable(f"the text doesn't speak of {trigger}")
+        elif op != "cancel" and not says_most_of(self._text, trigger):
+            raise Unusable("the text doesn't speak of its trigger")
+
+
+def _times(text: str) -> set[int]:
+    """Minutes since midnight of every clock time in a text; of one without am or pm, both."""
+    found = set()
+    for hour, minute, half in _CLOCK.findall(text):
+        time = int(hour) * 60 + int(minute)
+        found |= {time % 720 + 720 * (half.lower() == "p")} if half else {time, time + 720 * (int(hour) < 12)}
+    return found
 
 
 def _schema(days: list[str], channels: list[str], ids: list[str], source: str) -> dict[str, Any]:
@@ -127,6 +154,7 @@ def _schema(days: list[str], channels: list[str], ids: list[str], source: str) -
     if ids and source == "note":
         named = {"id": {"enum": ids}}
         shapes += [shape("cancel", named), shape("retime", {**named, "trigger": clock}),
-                   shape("recue", {**named, "trigger": text})]
+                   shape("recue", {**named, "trigger": text}),
+                   shape("recue", {**named, "trigger": text, "channel": {"enum": channels}})]
     return {"title": "operations", "type": "object", "additionalProperties": False, "required": ["operations"],
             "properties": {"operations": {"type": "array", "maxItems": _MOST, "items": {"anyOf": shapes}}}}

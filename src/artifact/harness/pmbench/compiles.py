@@ -5,6 +5,7 @@ used only for the week, the words and the model that it was made with.
 """
 
 import asyncio
+import copy
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from artifact.arms.structured import Ask
+from artifact.arms.structured import Ask, Unusable
 from artifact.errors import RequestError
 from artifact.harness.pmbench.compile import can_change_the_record, compile_text
 from artifact.harness.pmbench.environment import Moment
@@ -28,6 +29,7 @@ class Kept:
     """What a compile file holds."""
 
     model: str
+    weights_sha256: str
     week_sha256: str
     prompts_sha256: str
     stages: list[CompileRecord] = field(default_factory=list)
@@ -35,6 +37,10 @@ class Kept:
 
 
 _KEPT = TypeAdapter(Kept)
+
+
+def _identity(kept: Kept) -> tuple[str, str, str, str]:
+    return kept.model, kept.weights_sha256, kept.week_sha256, kept.prompts_sha256
 
 
 class CompiledWeek:
@@ -50,11 +56,18 @@ class CompiledWeek:
         Who compiles.
     path : Path
         Where it is kept.
+    weights_sha256 : str
+        Its weights, where they are known.
+
+    Raises
+    ------
+    RequestError
+        When what is kept there can't be used.
     """
 
-    def __init__(self, week: Week, texts: Texts, model: str, path: Path) -> None:
+    def __init__(self, week: Week, texts: Texts, model: str, path: Path, weights_sha256: str = "") -> None:
         self._week, self._texts, self._path = week, texts, path
-        self._kept = Kept(model, week.sha256, texts.sha256)
+        self._kept = Kept(model, weights_sha256, week.sha256, texts.sha256)
         self._days = [week.day_name(number) for number in range(len(week.days))]
         self._channels = [channel.id for channel in week.all_channels()]
         self._record = Record(self._days, self._channels)
@@ -64,17 +77,16 @@ class CompiledWeek:
     def _take_up(self) -> None:
         if not self._path.is_file():
             return
+        days = {step.id: day for day, step in self._week.steps()}
         try:
             kept = _KEPT.validate_json(self._path.read_bytes())
-        except ValidationError:
+            if _identity(kept) == _identity(self._kept):
+                for stage in kept.stages:
+                    for operation in stage.operations:
+                        self._record.apply(operation, days[stage.step])
+                self._kept = kept
+        except (ValidationError, Unusable, KeyError):
             raise RequestError(f"{self._path} is damaged; delete it to compile anew") from None
-        mine = (self._kept.model, self._kept.week_sha256, self._kept.prompts_sha256)
-        if (kept.model, kept.week_sha256, kept.prompts_sha256) == mine:
-            self._kept = kept
-            days = {step.id: day for day, step in self._week.steps()}
-            for stage in kept.stages:
-                for operation in stage.operations:
-                    self._record.apply(operation, days[stage.step])
 
     async def of(self, moment: Moment, ask: Ask) -> tuple[CompileRecord, ...]:
         """The compiles of a step's texts: of the plan in the morning, and of a scene that can change the record."""
@@ -89,9 +101,12 @@ class CompiledWeek:
         async with self._lock:
             for source, text in missing:
                 if not self._find(moment.step.id, source):  # another run may have made it meanwhile
+                    # On a copy: a text whose compile broke off has changed nothing, and is compiled anew.
+                    record = copy.deepcopy(self._record)
                     stage, calls = await compile_text(
-                        ask, self._texts, self._record, step=moment.step.id, text=text, day=moment.day,
+                        ask, self._texts, record, step=moment.step.id, text=text, day=moment.day,
                         source="plan" if source == "plan" else "note", days=self._days, channels=self._channels)
+                    self._record = record
                     self._kept.stages.append(stage)
                     self._kept.calls.append(calls)
                     self._keep()

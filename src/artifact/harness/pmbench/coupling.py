@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from artifact.arms.structured import Ask
-from artifact.harness.pmbench.environment import Entry, Moment
+from artifact.harness.pmbench.environment import CLOCK, Entry, Moment
 from artifact.harness.pmbench.matcher import Evidence, match
 from artifact.harness.pmbench.record import Record, Standing
 from artifact.harness.pmbench.rungs import Rung
@@ -47,12 +47,12 @@ class Coupling:
         self.announced: dict[str, Entry] = {}
         self.carried: dict[str, Entry] = {}
         self.matcher_failures = 0
-        self._kinds_read: set[CueKind] = set()
+        self._read: set[str] = set()  # the clock and channels read at this step
 
     async def at_step(self, moment: Moment) -> list[str]:
         """Book the receipts of the step before, and say what the rung says at this one."""
         same_day = moment.day == self._day
-        self._day, self.matcher_failures, self._kinds_read = moment.day, 0, set()
+        self._day, self.matcher_failures, self._read = moment.day, 0, set()
         lines = [self._texts.render("refused", handle=one.entry.handle, reason=one.reason) for one in self._refusals]
         if self._rung.owns_record and same_day:
             self.record.receipts(self._executed, moment.menu, moment.day)
@@ -64,17 +64,20 @@ class Coupling:
         if self._rung is Rung.CHECKLIST:
             lines.append(self._checklist(moment.day))
         if self._rung.directs:
-            lines += await self.on_evidence(moment, Evidence(moment.step.text, CueKind.EVENT))
+            lines += await self._due(moment, Evidence(moment.step.text, CueKind.EVENT))
             lines += self._lines("still_due", [one for handle, one in self.carried.items()
                                                if handle not in self.announced])
             lines += self._unseen(moment)
         return lines
 
-    async def on_evidence(self, moment: Moment, evidence: Evidence) -> list[str]:
-        """What the matcher newly finds due in a text."""
+    async def on_answer(self, moment: Moment, evidence: Evidence) -> list[str]:
+        """What the matcher newly finds due in the answer of clock or channel, and what is still pending unseen."""
         if not self._rung.directs:
             return []
-        self._kinds_read.add(evidence.kind)
+        self._read.add(evidence.channel or CLOCK)
+        return [*await self._due(moment, evidence), *self._unseen(moment)]
+
+    async def _due(self, moment: Moment, evidence: Evidence) -> list[str]:
         found = await match(self._ask, self._texts, self.record, moment, evidence)
         self.matcher_failures += found.failures
         new = [entry for entry in moment.menu if entry.handle in found.handles and entry.handle not in self.announced]
@@ -99,7 +102,8 @@ class Coupling:
     def _checklist(self, day: int) -> str:
         lines = [f"- {one.action}: {one.standing.upper()} ({one.condition})" for one in self.record.of_day(day)
                  if one.standing is not Standing.DONE]
-        lines += [f"- later, {one.action}: {one.condition}" for one in self.record.open_from(day + 1)]
+        lines += [f"- on {self.record.day_name(one.day)}, {one.action}: {one.condition}"
+                  for one in self.record.open_from(day + 1)]
         return self._texts.render("checklist", lines="\n".join(lines) or "- none")
 
     def _lines(self, name: str, entries: Sequence[Entry]) -> list[str]:
@@ -107,7 +111,7 @@ class Coupling:
 
     def _unseen(self, moment: Moment) -> list[str]:
         pending = self.record.pending(moment.day)
-        timed = sum(one.kind is CueKind.TIME for one in pending)
-        channels = sorted({one.channel for one in pending if one.kind is CueKind.CHANNEL})
+        timed = sum(one.kind is CueKind.TIME for one in pending if CLOCK not in self._read)
+        channels = sorted({one.channel for one in pending if one.kind is CueKind.CHANNEL} - self._read)
         waits = [f"{timed} by the clock"] * (timed > 0) + [f"in the channels {', '.join(channels)}"] * bool(channels)
         return [self._texts.render("unseen", waits=" and ".join(waits))] if waits else []

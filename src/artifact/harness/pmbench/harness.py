@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 import artifact
+from artifact.harness.pmbench.accuracy import meant_in
 from artifact.harness.pmbench.compiles import CompiledWeek
 from artifact.harness.pmbench.environment import Moment, World
 from artifact.harness.pmbench.generate import generate_week
@@ -21,7 +22,7 @@ from artifact.harness.pmbench.rungs import Rung
 from artifact.harness.pmbench.scripted import ScriptedMind
 from artifact.harness.pmbench.simulate import MATCH_TOKENS, REPLY_TOKENS, TRIES, Memory, Mind, Run, Setting
 from artifact.harness.pmbench.texts import load_texts
-from artifact.harness.pmbench.truth import intentions
+from artifact.harness.pmbench.truth import check_ground_truth, intentions
 from artifact.harness.pmbench.week import Week, load_week
 from artifact.harness.protocol import Item, Journal
 from artifact.harness.records import SCHEMA, HarnessCell, HarnessRecord
@@ -66,11 +67,14 @@ class PMBench:
         file = self._plan.week_file
         self._weeks = {str(seed): generate_week(seed) for seed in self._plan.weeks} if file is None else \
             {re.sub(r"[^A-Za-z0-9_-]", "_", file.stem): load_week(file)}
+        for week in self._weeks.values():
+            check_ground_truth(week)
         if self._plan.policy is None:
             self._model = await open_model(self._plan.model, slots=self._concurrency, threads=self._threads,
                                            outage_limit_s=self._outage_limit_s)
         compiles, slug = folder / "compiled", self._cell().slug
-        self._compiled = {name: CompiledWeek(week, self._texts, self._agent, compiles / f"{slug}.{name}.json")
+        weights = str(self._model.identity().get("weights_sha256", "")) if self._model is not None else ""
+        self._compiled = {name: CompiledWeek(week, self._texts, self._agent, compiles / f"{slug}.{name}.json", weights)
                           for name, week in self._weeks.items()}
 
     @property
@@ -94,6 +98,9 @@ class PMBench:
         subject = {
             "week_sha256": week.sha256, "generated": self._plan.week_file is None,
             "steps": [step.id for _, step in week.steps()],
+            "days": {step.id: week.day_name(day) for day, step in week.steps()},
+            "channels": [channel.id for channel in week.all_channels()],
+            "meant": [asdict(one) for one in meant_in(week)],
             "intentions": [asdict(intention) for intention in intentions(week)],
         }
         sampling = {"temperature": self._plan.temperature, "seed": item.seed, "max_tokens": REPLY_TOKENS,

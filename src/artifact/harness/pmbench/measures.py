@@ -10,8 +10,10 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from artifact.harness.pmbench.accuracy import Meant, rightly_recorded
 from artifact.harness.pmbench.environment import CLOCK
 from artifact.harness.pmbench.records import RECORD_TYPES, AnswerRecord, CompileRecord, StepRecord
+from artifact.harness.pmbench.rungs import Rung
 from artifact.harness.pmbench.truth import Intention
 from artifact.harness.pmbench.week import CueKind
 from artifact.harness.reader import HarnessLog, iter_harness_logs
@@ -19,6 +21,7 @@ from artifact.harness.records import HarnessCell
 from artifact.log.records import EndReason
 
 _INTENTIONS = TypeAdapter(tuple[Intention, ...])
+_MEANT = TypeAdapter(tuple[Meant, ...])
 _SCALE = 100
 
 
@@ -59,6 +62,8 @@ class Verdict:
         Over the steps' chosen and due sets.
     outcomes : dict of str to Outcomes
         By kind of cue.
+    steps : int
+        Steps of the week that the log holds.
     late_selections : int
         False positives in the late window.
     update_violations : int
@@ -76,8 +81,12 @@ class Verdict:
     invalid, unanswered, unlisted, matcher_failures : int
         Unreadable replies, steps without a usable choice, handles that no menu listed, matcher questions without a
         usable answer.
+    wrote_ledger : int
+        Choices that held a ledger.
     operations, rejected : int
         Compiled operations of the record, and those that couldn't be used.
+    meant, recorded : int
+        Intentions of the week, and those that the compiled record has once and right; 0 where no record is owned.
     calls : int
         Answers of the model in this run.
     """
@@ -92,6 +101,7 @@ class Verdict:
     false_positives: int
     false_negatives: int
     outcomes: dict[str, Outcomes]
+    steps: int
     late_selections: int
     update_violations: int
     update_violations_late: int
@@ -107,8 +117,11 @@ class Verdict:
     unanswered: int
     unlisted: int
     matcher_failures: int
+    wrote_ledger: int
     operations: int
     rejected: int
+    meant: int
+    recorded: int
     calls: int
 
     @property
@@ -134,10 +147,10 @@ class Verdict:
         return _SCALE * sum(getattr(one, what) for one in self.outcomes.values()) / scored if scored else 0.0
 
     def recall(self, kind: CueKind | None = None) -> float | None:
-        """Share of what was due that the matcher named, of one kind of cue or of all; None where it wasn't asked."""
+        """Share of what was due that the matcher named, of one kind of cue or of all; None for a rung without one."""
         chosen = [one for name, one in self.outcomes.items() if kind in (None, name)]
         scored = sum(one.scored for one in chosen)
-        return sum(one.announced for one in chosen) / scored if scored and self.announced else None
+        return sum(one.announced for one in chosen) / scored if scored and Rung(self.arm).directs else None
 
     @property
     def precision(self) -> float | None:
@@ -166,6 +179,7 @@ class _Scorer:
         chosen = set(row.selected) - set(row.refused)
         told = set(row.announced) | set(row.carried)
         counts = self.counts
+        counts["steps"] += 1
         counts["true_positives"] += len(chosen & due)
         counts["false_positives"] += len(chosen - due)
         counts["false_negatives"] += len(due - chosen)
@@ -193,6 +207,7 @@ class _Scorer:
         counts["unanswered"] += row.choice is None
         counts["unlisted"] += row.unlisted
         counts["matcher_failures"] += row.matcher_failures
+        counts["wrote_ledger"] += row.wrote_ledger
 
     def outcomes(self) -> dict[str, Outcomes]:
         """By kind of cue."""
@@ -205,9 +220,10 @@ class _Scorer:
 
 
 _COUNTS = (
-    "true_positives", "false_positives", "false_negatives", "late_selections", "update_violations",
+    "true_positives", "false_positives", "false_negatives", "steps", "late_selections", "update_violations",
     "update_violations_late", "announced", "announced_due", "announced_false", "refused", "refused_due", "queries",
     "clock_queries", "capped_steps", "invalid", "unanswered", "unlisted", "matcher_failures",
+    "wrote_ledger",
 )
 
 
@@ -215,11 +231,14 @@ def judge(log: HarnessLog) -> Verdict:
     """Score one log."""
     header, scorer = log.header, _Scorer(log)
     compiles = [record for record in log.records if isinstance(record, CompileRecord)]
+    subject, owns = header.subject, Rung(header.arm.text).owns_record
+    meant = _MEANT.validate_python(subject["meant"]) if owns else ()
+    recorded = rightly_recorded(meant, compiles, subject["days"], subject["channels"]) if owns else 0
     return Verdict(
         study=header.study, cell=header.cell, arm=header.arm.text, week=header.item, seed=header.seed,
         reason=str(log.end.reason) if log.end is not None else "unfinished", outcomes=scorer.outcomes(),
         operations=sum(len(one.operations) for one in compiles), rejected=sum(len(one.rejected) for one in compiles),
-        calls=sum(isinstance(record, AnswerRecord) for record in log.records),
+        meant=len(meant), recorded=recorded, calls=sum(isinstance(record, AnswerRecord) for record in log.records),
         **{name: scorer.counts[name] for name in _COUNTS})
 
 

@@ -11,7 +11,8 @@ from artifact.report.tables import NOT_RUN_TEXT
 from artifact.report.tex import macro_name
 
 _CITED = {"set_f1": 2, "miss_percent": 0, "false_alarms_per_run": 1, "queries_per_run": 0, "matcher_precision": 2,
-          "matcher_recall": 2, "refused_selections_per_run": 1, "refused_due_selections_per_run": 1}
+          "matcher_recall": 2, "refused_selections_per_run": 1, "refused_due_selections_per_run": 1,
+          "recorded_percent": 0}
 
 
 def week_numbers(notebook: str, verdicts: Sequence[Verdict]) -> list[Number]:

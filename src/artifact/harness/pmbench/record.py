@@ -19,7 +19,7 @@ _LONGEST = 200
 # Words that stand in many actions and tell none of them apart.
 _COMMON = frozenset(("a", "an", "and", "at", "for", "from", "in", "into", "of", "off", "on", "out", "that", "the",
                      "this", "to", "up", "with", "your"))
-_ENOUGH = 0.5  # share of an action's words that a menu entry must have, to be taken for it
+_MOST = 0.5  # a menu entry may mean an action when it has more than this share of the action's words
 
 
 class Standing(StrEnum):
@@ -86,6 +86,10 @@ class Record:
     def __len__(self) -> int:
         return len(self._all)
 
+    def day_name(self, day: int) -> str:
+        """What a day is called."""
+        return self._days[day]
+
     def of_day(self, day: int) -> list[Intended]:
         """The intentions of a day."""
         return [one for one in self._all.values() if one.day == day]
@@ -97,6 +101,10 @@ class Record:
     def open_from(self, day: int) -> list[Intended]:
         """What a text of that day can still change: intentions of the day and of later ones that aren't cancelled."""
         return [one for one in self._all.values() if one.day >= day and one.standing is not Standing.CANCELLED]
+
+    def get(self, name: str) -> Intended | None:
+        """The intention of a name in the record."""
+        return self._all.get(name)
 
     def apply(self, operation: dict[str, Any], today: int) -> None:
         """Carry out one compiled operation.
@@ -122,11 +130,8 @@ class Record:
         action, when = _words(operation, "action"), operation.get("when")
         if when not in _WHEN:
             raise Unusable("when is none of cue, time, channel")
-        trigger, channel = _trigger(operation, _WHEN[when]), ""
-        if when == "channel":
-            channel = str(operation.get("channel"))
-            if channel not in self._channels:
-                raise Unusable("channel is none of the channels")
+        trigger = _trigger(operation, _WHEN[when])
+        channel = self._channel(operation) if when == "channel" else ""
         name = operation.get("day")
         if name is not None and name not in self._days:
             raise Unusable("day is no day of the week")
@@ -135,31 +140,49 @@ class Record:
             raise Unusable(f"{name} is over")
         return Intended(f"i{len(self._all) + 1}", action, _WHEN[when], trigger, channel, day)
 
-    @staticmethod
-    def _changed(known: Intended, kind: str, operation: dict[str, Any]) -> Intended:
+    def _changed(self, known: Intended, kind: str, operation: dict[str, Any]) -> Intended:
         if kind == "cancel":
             return replace(known, standing=Standing.CANCELLED)
-        new = CueKind.TIME if kind == "retime" else CueKind.EVENT
-        return replace(known, kind=new, trigger=_trigger(operation, new), channel="")
+        channel = self._channel(operation) if kind == "recue" and operation.get("channel") is not None else ""
+        new = CueKind.TIME if kind == "retime" else CueKind.CHANNEL if channel else CueKind.EVENT
+        return replace(known, kind=new, trigger=_trigger(operation, new), channel=channel)
+
+    def _channel(self, operation: dict[str, Any]) -> str:
+        channel = str(operation.get("channel"))
+        if channel not in self._channels:
+            raise Unusable("channel is none of the channels")
+        return channel
 
     def resolve(self, entry: Entry, day: int) -> list[Intended]:
         """The intentions of a day that a menu entry may mean: those whose actions share the most words with it.
 
         A judgement about words, made without the benchmark's files.
         """
-        said = _telling(entry.words)
-        shares = [(len(said & own) / len(own), one) for one in self.of_day(day) if (own := _telling(one.action))]
+        shares = [(shared_words(one.action, entry.words), one) for one in self.of_day(day)]
         best = max((share for share, _ in shares), default=0.0)
-        return [one for share, one in shares if share == best] if best >= _ENOUGH else []
+        return [one for share, one in shares if share == best] if best > _MOST else []
 
     def receipts(self, executed: Iterable[Entry], menu: Iterable[Entry], day: int) -> None:
-        """Book as done what was executed and is gone from the next menu of the same day."""
+        """Book as done what was executed and is gone from the next menu of the same day.
+
+        One entry books one intention: of several that its words may mean, none.
+        """
         listed = {entry.handle for entry in menu}
         for entry in executed:
-            if entry.handle not in listed:
-                for one in self.resolve(entry, day):
-                    if one.standing is Standing.PENDING:
-                        self._all[one.id] = replace(one, standing=Standing.DONE)
+            meant = [one for one in self.resolve(entry, day) if one.standing is Standing.PENDING]
+            if entry.handle not in listed and len(meant) == 1:
+                self._all[meant[0].id] = replace(meant[0], standing=Standing.DONE)
+
+
+def shared_words(part: str, text: str) -> float:
+    """Share of the words of one text that tell it apart and stand in another, 0 where it has none."""
+    own = _telling(part)
+    return len(own & _telling(text)) / len(own) if own else 0.0
+
+
+def says_most_of(text: str, part: str) -> bool:
+    """Whether a text has most of the words of another, or that one has none to go by."""
+    return not _telling(part) or shared_words(part, text) > _MOST
 
 
 def _words(operation: dict[str, Any], name: str) -> str:

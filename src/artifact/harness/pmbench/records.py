@@ -84,6 +84,8 @@ class StepRecord:
         Whether the limit of queries was reached.
     matcher_failures : int
         Questions to the matcher without a usable answer.
+    wrote_ledger : bool
+        Whether the choice held a ledger.
     """
 
     step: str
@@ -97,6 +99,7 @@ class StepRecord:
     invalid: int = 0
     is_capped: bool = False
     matcher_failures: int = 0
+    wrote_ledger: bool = False
     record: Literal["step"] = "step"
 
 

@@ -6,7 +6,7 @@ A reply that can't be read asks for nothing. It is never replaced by anything el
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from artifact.arms.structured import Unusable, json_object
 
@@ -23,14 +23,32 @@ class Query:
 
 @dataclass(frozen=True)
 class Choice:
-    """What ends a step: an option, handles without repetition, and the ledger where the agent keeps one."""
+    """What ends a step: an option, handles without repetition, and the ledger where the agent writes one."""
 
     option: str
     handles: tuple[str, ...]
     ledger: tuple[str, ...] | None = None
 
 
+def _handle(value: object) -> object:
+    """A handle as the menu lists it, also where the agent copied the whole line."""
+    return value.partition(":")[0].strip() if isinstance(value, str) else value
+
+
+def _option(value: object) -> object:
+    return value.strip().upper() if isinstance(value, str) else value
+
+
+def _listed(value: object) -> object:
+    return [] if value is None else value
+
+
+def _first_items(value: object) -> object:
+    return value[:MOST_LEDGER_ITEMS] if isinstance(value, list) else value
+
+
 _Item = Annotated[str, Field(max_length=300)]
+_Handle = Annotated[str, BeforeValidator(_handle)]
 
 
 class _Reply(BaseModel):
@@ -38,9 +56,9 @@ class _Reply(BaseModel):
 
     action: Literal["query_state", "check_time", "choose"]
     channel: str | None = None
-    choice: Literal["A", "B", "C"] | None = None
-    tasks: list[str] = Field(default_factory=list, max_length=MOST_HANDLES)
-    ledger: list[_Item] | None = Field(default=None, max_length=MOST_LEDGER_ITEMS)
+    choice: Annotated[Literal["A", "B", "C"] | None, BeforeValidator(_option)] = None
+    tasks: Annotated[list[_Handle], BeforeValidator(_listed)] = Field(default_factory=list, max_length=MOST_HANDLES)
+    ledger: Annotated[list[_Item] | None, BeforeValidator(_first_items)] = None
 
 
 def read_reply(text: str) -> Query | Choice:

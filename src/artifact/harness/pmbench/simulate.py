@@ -48,7 +48,8 @@ class Setting:
     texts : Texts
         The prompt set.
     history_is_daily : bool
-        Whether each morning begins a new conversation; the benchmark never prunes.
+        Whether each morning begins a new conversation, which has the plans and scenes of the days before, but neither
+        their menus nor what was answered. The benchmark never prunes.
     most_queries : int
         Queries that are answered in a step.
     """
@@ -141,9 +142,11 @@ class Run:
                 self._memory.write(compiled)
                 for operation in compiled.operations:
                     self._coupling.record.apply(operation, moment.day)
-        if moment.index == 0 or (self._setting.history_is_daily and moment.is_morning):
+        begins = moment.index == 0 or (self._setting.history_is_daily and moment.is_morning)
+        if begins:
             self._transcript = Transcript([Message("system", self._protocol())])
-        lines = [self._shown(moment), *await self._coupling.at_step(moment)]
+        earlier = [self._earlier(moment.day)] if begins and moment.day else []
+        lines = [*earlier, self._shown(moment), *await self._coupling.at_step(moment)]
         if self._setting.rung is Rung.LEDGER:
             lines.append(self._texts.render("ledger", lines="\n".join(f"- {one}" for one in self._ledger) or "- empty"))
         exchange = _Exchange()
@@ -151,9 +154,16 @@ class Run:
         self._finish(moment, choice, exchange)
 
     def _protocol(self) -> str:
-        protocol = self._texts.render("protocol", channels=", ".join(self._channels))
-        ledger = self._setting.rung is Rung.LEDGER
-        return f"{protocol}\n\n{self._texts.render('ledger_order')}" if ledger else protocol
+        keeps = self._setting.rung is Rung.LEDGER
+        protocol = self._texts.render("protocol", channels=", ".join(self._channels),
+                                      ledger=self._texts.render("ledger_example") if keeps else "")
+        return f"{protocol}\n\n{self._texts.render('ledger_order')}" if keeps else protocol
+
+    def _earlier(self, day: int) -> str:
+        """Plans and scenes of the days before."""
+        days = (f"[{self._week.day_name(number)}]\n{one.start_instructions}\n"
+                + "\n".join(step.text for step in one.steps) for number, one in enumerate(self._week.days[:day]))
+        return self._texts.render("earlier", days="\n".join(days))
 
     def _shown(self, moment: Moment) -> str:
         day, step = self._week.days[moment.day], moment.step
@@ -173,24 +183,24 @@ class Run:
             self._transcript.append(Message("assistant", reply.text))
             try:
                 asked = read_reply(reply.text)
-                if isinstance(asked, Query) and exchange.is_capped:
-                    raise Unusable("no more queries are answered in this step")
             except Unusable as problem:
                 exchange.invalid += 1
                 failures += 1
-                if failures == TRIES:
-                    return None
                 sent = self._texts.render("correction", problem=str(problem))
-                continue
-            if isinstance(asked, Choice):
-                return asked
-            failures = 0
-            sent = await self._answered(moment, asked, exchange)
+            else:
+                if isinstance(asked, Choice):
+                    return asked
+                if len(exchange.queries) < self._setting.most_queries:
+                    failures = 0
+                    sent = await self._answered(moment, asked, exchange)
+                else:  # a query that could be read: unanswered, but not invalid
+                    exchange.is_capped = True
+                    failures += 1
+                    sent = self._texts.render("no_more")
+            if failures == TRIES:
+                return None
 
     async def _answered(self, moment: Moment, asked: Query, exchange: "_Exchange") -> str:
-        if len(exchange.queries) >= self._setting.most_queries:
-            exchange.is_capped = True
-            return self._texts.render("no_more")
         known = asked.channel is None or asked.channel in self._channels
         exchange.queries.append((asked.channel or CLOCK) if known else UNKNOWN)
         if asked.channel is None:
@@ -202,22 +212,22 @@ class Run:
                 return self._texts.render("no_channel", channel=asked.channel[:40], channels=", ".join(self._channels))
             evidence = Evidence(self._texts.render("answer", source=asked.channel, answer=said), CueKind.CHANNEL,
                                 asked.channel)
-        return "\n".join([evidence.text, *await self._coupling.on_evidence(moment, evidence)])
+        return "\n".join([evidence.text, *await self._coupling.on_answer(moment, evidence)])
 
     def _finish(self, moment: Moment, choice: Choice | None, exchange: "_Exchange") -> None:
         handles = choice.handles if choice is not None else ()
         selected = [entry for handle in handles for entry in moment.menu if entry.handle == handle]
         refused = [one.entry.target for one in self._coupling.judge(selected)]
         self._world.execute([entry.target for entry in selected if entry.target not in refused], moment.index)
-        if choice is not None and choice.ledger is not None:
-            self._ledger = choice.ledger
+        written = choice.ledger if choice is not None else None
+        self._ledger = self._ledger if written is None else written
         coupling = self._coupling
         self._memory.write(StepRecord(
             moment.step.id, choice.option if choice is not None else None, tuple(entry.target for entry in selected),
             tuple(refused), len(handles) - len(selected), tuple(exchange.queries),
             tuple(entry.target for entry in coupling.announced.values()),
             tuple(entry.target for entry in coupling.carried.values()), exchange.invalid, exchange.is_capped,
-            coupling.matcher_failures))
+            coupling.matcher_failures, written is not None))
 
 
 class _Exchange:

@@ -1,6 +1,7 @@
 """Runs of one cell and rung together: mean and standard deviation of each measure over its completed runs.
 
-A week's runs differ by sampling, and the weeks by their seeds; the spread is over all of them.
+A week's runs differ by sampling, and the weeks by their seeds; the spread is over all of them, and the number of weeks
+tells which of the two it is.
 """
 
 import statistics
@@ -37,6 +38,8 @@ MEASURES: dict[str, Callable[[Verdict], float | None]] = {
     "unanswered_steps_per_run": lambda one: one.unanswered,
     "capped_steps_per_run": lambda one: one.capped_steps,
     "rejected_operations_per_run": lambda one: one.rejected,
+    "ledgers_written_per_run": lambda one: one.wrote_ledger if one.arm == Rung.LEDGER else None,
+    "recorded_percent": lambda one: 100 * one.recorded / one.meant if one.meant else None,
     "calls_per_run": lambda one: one.calls,
 }
 """The measures by the names that ``data/reported.csv`` has for them, as far as the paper reports them."""
@@ -94,17 +97,19 @@ class Summary:
         excluded = f"; {self.excluded} excluded" if self.excluded else ""
         if not self.runs:
             return f"{self.cell.slug} {self.rung}: no completed run{excluded}"
-        matcher = f"; matcher P {shown('matcher_precision', 2)} R {shown('matcher_recall', 2)}" \
-            if self.values["matcher_precision"].mean is not None else ""
+        matcher = f"; matcher P {shown('matcher_precision', 2) or 'none'} R {shown('matcher_recall', 2)}" \
+            if self.rung.directs else ""
+        record = f"; record right {shown('recorded_percent')} %" if self.rung.owns_record else ""
+        capped = f" ({shown('capped_steps_per_run')} steps cut off)" if self.values["capped_steps_per_run"].mean else ""
         counted = ("update_violations_per_run", "update_violations_with_late_per_run")
         differ = self.values[counted[0]].mean != self.values[counted[1]].mean
         violations = shown(counted[0]) + (f" ({shown(counted[1])} with late ones)" if differ else "")
         return (f"{self.cell.slug} {self.rung}: Set-F1 {shown('set_f1', 2)} over {self.runs} runs, {self.weeks} weeks; "
                 f"hit {shown('hit_percent')} %, late {shown('late_percent')} %, missed {shown('miss_percent')} %; "
                 f"false alarms {shown('false_alarms_per_run')}; update violations "
-                f"{violations}; queries {shown('queries_per_run')}; refused "
+                f"{violations}; queries {shown('queries_per_run')}{capped}; refused "
                 f"{shown('refused_selections_per_run')}, due {shown('refused_due_selections_per_run')}; unreadable "
-                f"{shown('invalid_replies_per_run')}{matcher}{excluded}")
+                f"{shown('invalid_replies_per_run')}{record}{matcher}{excluded}")
 
 
 def summarize(verdicts: Iterable[Verdict], study: str, cell: HarnessCell, rung: Rung) -> Summary:

@@ -6,6 +6,7 @@ Steps are counted over the whole week. A version of an intention is in force fro
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from artifact.errors import RequestError
 from artifact.harness.pmbench.week import CueKind, Step, Trigger, Week, minutes
 
 LATE_MINUTES = 60
@@ -108,13 +109,24 @@ def _version(trigger: Trigger, since: int, indices: Sequence[int], steps: Sequen
         due = [index for index, past in zip(indices, behind, strict=True) if past == 0]
         late = [index for index, past in zip(indices, behind, strict=True) if 0 < past <= LATE_MINUTES]
         return Version(since, CueKind.TIME, tuple(due), tuple(late))
-    due = [index for index, step in zip(indices, steps, strict=True) if _shows(step, trigger)]
+    due = [index for index, step in zip(indices, steps, strict=True) if step.shows(trigger)]
     late = [index + 1 for index in due if index + 1 in indices and index + 1 not in due]
     return Version(since, str(trigger.kind), tuple(due), tuple(late))
 
 
-def _shows(step: Step, trigger: Trigger) -> bool:
-    if trigger.kind is CueKind.EVENT:
-        return trigger.cue_id in step.cues
-    return any(event.id == trigger.cue_id for event in step.state_events)
+def check_ground_truth(week: Week) -> None:
+    """Compare what a week file calls due with what follows from its triggers and updates.
+
+    Raises
+    ------
+    RequestError
+        Where they differ; the message names the first such step.
+    """
+    known = intentions(week)
+    for index, (_, step) in enumerate(week.steps()):
+        due = {one.id for one in known if one.is_due(index)}
+        if step.said_due is not None and step.said_due != due:
+            raise RequestError(f"the week file's own ground truth of step {step.id!r} is "
+                               f"{', '.join(sorted(step.said_due)) or 'nothing'}, but by its triggers and updates "
+                               f"{', '.join(sorted(due)) or 'nothing'} is due there; it can't be run as it is read")
 

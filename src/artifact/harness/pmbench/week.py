@@ -1,7 +1,8 @@
 """One week as a file describes it: days with plans, tasks, lures and steps, and the channels that hide events.
 
 The shape is the released file's as far as it is published; what is not published of it (the fields of an update and
-of a state event, how channels are declared) is this project's own.
+of a state event, how channels are declared, the shape of the ground truth) is this project's own. A file that means
+something else by its fields is found out where it names what doesn't exist, or where its own ground truth differs.
 """
 
 import hashlib
@@ -74,6 +75,11 @@ class Trigger(_Part):
     target_time: str | None = None
 
     _is_a_time = field_validator("target_time")(_checked_time)
+
+    @property
+    def words(self) -> str:
+        """It in words, for messages."""
+        return self.target_time or f"{self.cue_id} in {self.cue_channel or 'the narrative'}"
 
     @property
     def kind(self) -> CueKind:
@@ -177,8 +183,24 @@ class Step(_Part):
     cues: tuple[_NAME, ...] = ()
     updates: tuple[Update, ...] = ()
     state_events: tuple[StateEvent, ...] = ()
+    groundtruth: object = Field(default=None, exclude=True)
 
     _is_a_time = field_validator("time")(_checked_time)
+
+    def shows(self, trigger: Trigger) -> bool:
+        """Whether a trigger comes at this step."""
+        if trigger.target_time is not None:
+            return minutes(self.time) == minutes(trigger.target_time)
+        if trigger.cue_channel is None:
+            return trigger.cue_id in self.cues
+        return any((event.id, event.channel) == (trigger.cue_id, trigger.cue_channel) for event in self.state_events)
+
+    @property
+    def said_due(self) -> frozenset[str] | None:
+        """The tasks that the file itself calls due, where it lists ids, or an object whose `due` does."""
+        said = self.groundtruth.get("due") if isinstance(self.groundtruth, dict) else self.groundtruth
+        ids = said if isinstance(said, (list, tuple)) else None
+        return frozenset(ids) if ids is not None and all(isinstance(one, str) for one in ids) else None
 
 
 class Day(_Part):
@@ -203,7 +225,9 @@ class Week(_Part):
     @model_validator(mode="after")
     def _is_sound(self) -> Self:
         tasks, steps = [task.id for _, task in self.tasks()], [step.id for _, step in self.steps()]
-        for what, ids in (("tasks", tasks), ("steps", steps), ("channels", [one.id for one in self.channels])):
+        lures = [lure.id for day in self.days for lure in day.lures]
+        for what, ids in (("tasks and lures", tasks + lures), ("steps", steps),
+                          ("channels", [one.id for one in self.channels])):
             if len(set(ids)) != len(ids):
                 raise ValueError(f"two {what} have the same id")
         for _, task in self.tasks():
@@ -212,6 +236,13 @@ class Week(_Part):
         for _, step in self.steps():
             if any(update.task_id not in tasks for update in step.updates):
                 raise ValueError(f"an update of step {step.id!r} names no task of the week")
+        days = {task.id: day for day, task in self.tasks()}
+        triggers = [(task.id, task.trigger) for _, task in self.tasks()]
+        triggers += [(update.task_id, update.trigger) for _, step in self.steps() for update in step.updates
+                     if update.trigger is not None]
+        for name, trigger in triggers:
+            if not any(step.shows(trigger) for step in self.days[days[name]].steps):
+                raise ValueError(f"the trigger of task {name!r} ({trigger.words}) comes in no step of its day")
         for day in self.days:
             times = [minutes(step.time) for step in day.steps]
             if times != sorted(times):
@@ -261,5 +292,7 @@ def load_week(path: Path) -> Week:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"])) or "the file"
-        raise RequestError(f"{path} is no week file ({where}: {' '.join(str(first['msg']).split())}); see "
+        held = first["input"] if first["type"] == "missing" else None
+        has = f"; it has {', '.join(sorted(map(str, held)))[:200]}" if isinstance(held, dict) and held else ""
+        raise RequestError(f"{path} is no week file ({where}: {' '.join(str(first['msg']).split())}{has}); see "
                            "artifact.harness.pmbench.week for its shape") from None

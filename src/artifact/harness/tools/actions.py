@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 # At the start of a line behind markup, or anywhere before what looks like a JSON object.
-_ACTION = re.compile(r"^[ \t>*`_#-]{0,8}(?:\d{1,2}[.)][ \t]*)?(?:ACTION\b|(?i:action)(?=[ \t:*`_]{0,8}\{))[ \t:*`_]{0,8}"
-                     r"|\bACTION[ \t:*`_]{0,8}(?=\{)", re.MULTILINE)
+_ACTION = re.compile(r"^[ \t>*`_#-]{0,8}(?:\d{1,2}[.)][ \t]*)?(?:ACTION\b|(?i:action)(?=[ \t:*`_]{0,8}\{))"
+                     r"[ \t:*`_]{0,8}|\bACTION[ \t:*`_]{0,8}(?=\{)", re.MULTILINE)
 _MARKUP = re.compile(r"[ \t*`_]*")
 _WORK_ORDER = re.compile(r"#?(W\d{4})", re.IGNORECASE)
 _DECODER = json.JSONDecoder()

@@ -209,8 +209,9 @@ def _repeats(turn: ToolTurnRecord) -> tuple[int, int]:
 
 def _is_left_by_tool(episode: Episode, turn: ToolTurnRecord, found: Iterable[Violation], rounds: int) -> bool:
     """Whether the requested step is missing for want of its tool, which failed for as long as it could be called."""
+    missing = (Channel.OMISSION, Channel.REFUSED_REDO)
     asked = sum(reply.purpose == REPLY for reply in turn.replies)
-    if asked <= rounds or not any(one.step == turn.step and one.channel in (Channel.OMISSION, Channel.REFUSED_REDO) for one in found):
+    if asked <= rounds or not any(one.step == turn.step and one.channel in missing for one in found):
         return False
     tool = episode.graph[turn.step].code if turn.step is not None else None
     return any(call.tool == tool and call.outcome is Outcome.FAILED for call in turn.calls)

@@ -1,5 +1,6 @@
 """Table 19: the ladder with real tools, measured beside what the paper reports; and the same with failing tools."""
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -9,7 +10,7 @@ from artifact.harness.tools.records import Outcome
 from artifact.report.numbers import Number
 from artifact.report.reported import Reported
 from artifact.report.statistics import Contrast, holm, mcnemar, proportion
-from artifact.report.tables import NOT_RUN_TEXT, Table, p_text
+from artifact.report.tables import NONE_COMPLETED_TEXT, NOT_RUN_TEXT, Table, p_text
 from artifact.report.tex import Block, booktabs, escape, macro_name, small
 from artifact.taskstate import Channel
 
@@ -19,19 +20,24 @@ ARMS = tuple(str(arm) for arm in LADDER)
 _REPORTED_ARMS = dict(zip(ARMS, ("raw", "checklist", "directive", "enforcement", "enforcement.request"), strict=True))
 _CHANNELS = (Channel.RE_EXECUTION, Channel.SUPERSEDED, Channel.PREMATURE, Channel.OMISSION, Channel.UNREQUESTED,
              Channel.REFUSED_REDO)
-_HEADS = ("Arm", "$n$", "strict", "$p$", "re-ex.", "super.", "prem.", "omis.", "unreq.", "ref.\\ redo", "refused",
-          "bad")
+_HEADS = ("Arm", "$n$", "lost", "strict", "pairs", "$p$", "re-ex.", "super.", "prem.", "omis.", "unreq.",
+          "ref.\\ redo", "refused", "bad")
 
 NOTES = (
-    "Strict success with its 95\\,\\% Wilson interval; $p$: exact McNemar against the arm above on shared seeds, "
-    "Holm over the contrasts of the block. Violations are counts over all completed episodes; $n$ leaves out those "
-    "that infrastructure ended. Refused: calls that the gate refused; bad: ACTION lines that named no tool, a wrong "
-    "work order or two actions, or that could not be read. The last arm is enforcement bound to the request.",
+    "Strict success with its 95\\,\\% Wilson interval; pairs: seeds on which only the arm above, and only this one, was "
+    "right; $p$: exact McNemar over them, Holm over the contrasts of the block. Violations are counts over all "
+    "completed episodes, $n$; lost: episodes that infrastructure or the end of the context ended, by reason in the "
+    "CSV. Refused: calls that the gate refused; bad: ACTION lines that named no tool, a wrong work order or two "
+    "actions, that stood amid words, or that could not be read. The last arm is enforcement bound to the request.",
     "The paper's values are of its own models; where it gives none, the cell is empty.",
 )
 _FAILURE_NOTES = (
-    "Stamped again: times that a tool did the work of a step anew that was done, without an order to redo it; left: "
-    "turns in which every call of the due tool failed before its work, which count as no error of the agent.",
+    "Above each arm's row with failing tools its row without failures on the same seeds, where it was run. Stamped "
+    "again: times that a tool did the work of a step anew that was done, without an order to redo it. Tried again: "
+    "calls for a work order after one for it that had failed or timed out; twice: those in which a tool did again "
+    "what it had done before it timed out, without a receipt for it. Left: turns in which every call of the due tool "
+    "failed until the turn's rounds were used up, which count as no error of the agent; who stops before is counted "
+    "as an omission. Pairs and $p$: against the arm above, Holm over the block.",
 )
 
 
@@ -59,7 +65,7 @@ def tools_table(verdicts: Sequence[ToolVerdict], reported: Sequence[Reported], n
     if not blocks:
         blocks.append(Block("Measured", (("no logs", small(NOT_RUN_TEXT)),)))
     blocks += _reported_blocks(reported)
-    return Table(name, booktabs(f"@{{}}lrl{9 * 'r'}@{{}}", [_HEADS], blocks, notes=NOTES,
+    return Table(name, booktabs(f"@{{}}lrrl{10 * 'r'}@{{}}", [_HEADS], blocks, notes=NOTES,
                                 source=SOURCE), tuple(records))
 
 
@@ -68,8 +74,15 @@ def failing_tools_table(verdicts: Sequence[ToolVerdict], name: str = "tools_fail
     records: list[dict[str, object]] = []
     blocks: list[Block] = []
     for (study, _), group in _cells([verdict for verdict in verdicts if verdict.failure_rate]):
-        rows = [{**_record(group, arm, ()), **_failing(group, arm)} for arm in ARMS]
-        cell = group[0].cell
+        cell, contrasts = group[0].cell, ladder_contrasts(group)
+        sound = [verdict for verdict in verdicts if not verdict.failure_rate and verdict.cell.model == cell.model
+                 and verdict.cell.settings["cell"] == cell.settings["cell"]]
+        rows = []
+        for arm in ARMS:
+            seeds = {verdict.seed for verdict in group if verdict.arm.text == arm}
+            same = [verdict for verdict in sound if verdict.arm.text == arm and verdict.seed in seeds]
+            rows += [{**_record(same, arm, ()), **_failing(same, arm), "failures": False}] * bool(same)
+            rows.append({**_record(group, arm, contrasts), **_failing(group, arm), "failures": True})
         records += [{"study": study, "agent": cell.model, **cell.settings, **row} for row in rows]
         words = ", ".join(value for value in (cell.settings["cell"], cell.settings["failures"],
                                               "" if group[0].idempotent else "not idempotent") if value)
@@ -77,8 +90,9 @@ def failing_tools_table(verdicts: Sequence[ToolVerdict], name: str = "tools_fail
                             tuple(_failing_row(row) for row in rows)))
     if not blocks:
         blocks.append(Block("Measured", (("no logs", small(NOT_RUN_TEXT)),)))
-    heads = ("Arm", "$n$", "strict", "failed", "timed out", "stamped again", "left", "refused")
-    return Table(name, booktabs("@{}lrlrrrrr@{}", [heads], blocks, notes=_FAILURE_NOTES,
+    heads = ("Arm", "$n$", "strict", "pairs", "$p$", "omis.", "failed", "timed out", "stamped again", "tried again",
+             "twice", "left", "refused")
+    return Table(name, booktabs(f"@{{}}lrl{10 * 'r'}@{{}}", [heads], blocks, notes=_FAILURE_NOTES,
                                 source=SOURCE.partition("; ")[2]), tuple(records))
 
 
@@ -121,7 +135,8 @@ def _record(verdicts: Sequence[ToolVerdict], arm: str, contrasts: Sequence[Contr
         return sum(verdict.count(of) if of is not None else verdict.outcomes.get(str(outcome), 0) for verdict in done)
 
     return {
-        "arm": arm, "n": len(done), "excluded": len(ran) - len(done), "strict": strict.k if done else None,
+        "arm": arm, "n": len(done), "excluded": len(ran) - len(done), "excluded_by": _reasons(ran),
+        "strict": strict.k if done else None,
         "rate": strict.estimate, "low": strict.low, "high": strict.high,
         "only_lower": versus.only_lower if versus and versus.is_measured else None,
         "only_upper": versus.only_upper if versus and versus.is_measured else None,
@@ -131,14 +146,21 @@ def _record(verdicts: Sequence[ToolVerdict], arm: str, contrasts: Sequence[Contr
     }
 
 
+def _reasons(ran: Sequence[ToolVerdict]) -> str:
+    lost = Counter(verdict.reason for verdict in ran if not verdict.completed)
+    return ", ".join(f"{reason} {count}" for reason, count in sorted(lost.items()))
+
+
+_FAILING = ("failed", "timed_out", "stamped_again", "tried_again", "worked_twice", "left_by_tools")
+
+
 def _failing(verdicts: Sequence[ToolVerdict], arm: str) -> dict[str, object]:
     done = [verdict for verdict in verdicts if verdict.arm.text == arm and verdict.completed]
     if not done:
-        return {"failed": None, "timed_out": None, "stamped_again": None, "left_by_tools": None}
-    return {"failed": sum(verdict.outcomes.get(Outcome.FAILED, 0) for verdict in done),
-            "timed_out": sum(verdict.outcomes.get(Outcome.TIMED_OUT, 0) for verdict in done),
-            "stamped_again": sum(verdict.re_stamped for verdict in done),
-            "left_by_tools": sum(verdict.left_by_tools for verdict in done)}
+        return dict.fromkeys(_FAILING)
+    counts = [(one.outcomes.get(Outcome.FAILED, 0), one.outcomes.get(Outcome.TIMED_OUT, 0), one.re_stamped,
+               one.tried_again, one.worked_twice, one.left_by_tools) for one in done]
+    return dict(zip(_FAILING, map(sum, zip(*counts, strict=True)), strict=True))
 
 
 def _strict_text(record: dict[str, object]) -> str:
@@ -146,19 +168,26 @@ def _strict_text(record: dict[str, object]) -> str:
             + small(f"[{float(str(record['low'])):.2f}, {float(str(record['high'])):.2f}]"))
 
 
+def _versus(record: dict[str, object]) -> tuple[str, str]:
+    if record["p_holm"] is None:
+        return "", ""
+    return f"{record['only_lower']}/{record['only_upper']}", escape(p_text(float(str(record["p_holm"]))))
+
+
 def _row(record: dict[str, object]) -> tuple[str, ...]:
     if not record["n"]:
-        return (_arm(record), "0", small(NOT_RUN_TEXT))
-    p = escape(p_text(float(str(record["p_holm"])))) if record["p_holm"] is not None else ""
-    return (_arm(record), str(record["n"]), _strict_text(record), p,
+        return (_arm(record), "0", str(record["excluded"]),
+                small(NONE_COMPLETED_TEXT if record["excluded"] else NOT_RUN_TEXT))
+    return (_arm(record), str(record["n"]), str(record["excluded"]), _strict_text(record), *_versus(record),
             *(str(record[channel]) for channel in _CHANNELS), str(record["refused"]), str(record["bad_input"]))
 
 
 def _failing_row(record: dict[str, object]) -> tuple[str, ...]:
+    arm = _arm(record) if record["failures"] else escape(f"{record['arm']}, no failures".replace(":policy=", ", "))
     if not record["n"]:
-        return (_arm(record), "0", small(NOT_RUN_TEXT))
-    return (_arm(record), str(record["n"]), _strict_text(record),
-            *(str(record[name]) for name in ("failed", "timed_out", "stamped_again", "left_by_tools", "refused")))
+        return (arm, "0", small(NONE_COMPLETED_TEXT if record["excluded"] else NOT_RUN_TEXT))
+    return (arm, str(record["n"]), _strict_text(record), *_versus(record), str(record[Channel.OMISSION]),
+            *(str(record[name]) for name in (*_FAILING, "refused")))
 
 
 def _arm(record: dict[str, object]) -> str:
@@ -176,7 +205,7 @@ def _reported_blocks(reported: Sequence[Reported]) -> list[Block]:
             p = values.get((cell, f"{previous}->{named}", "p"))
             counts = [values.get((cell, named, str(channel))) for channel in _CHANNELS]
             n, rate = (str(strict.n or ""), escape(strict.value)) if strict else ("", "")
-            rows.append((_arm({"arm": arm}), n, rate,
+            rows.append((_arm({"arm": arm}), n, "", rate, "",
                          escape(p.value) if p else "", *(escape(one.value) if one else "" for one in counts)))
             previous = named
         blocks.append(Block(f"Reported, {escape(cell.removesuffix('.tools'))}", tuple(rows)))

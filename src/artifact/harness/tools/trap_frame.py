@@ -14,8 +14,7 @@ from pydantic import TypeAdapter
 from artifact.errors import RequestError
 from artifact.harness.reader import HarnessLog, iter_harness_logs
 from artifact.harness.tools.actions import parse_actions, without_actions
-from artifact.harness.tools.records import REPLY
-from artifact.harness.tools.records import WORKED, ToolCall
+from artifact.harness.tools.records import REPLY, WORKED, ToolCall
 from artifact.harness.tools.trap_records import NAME, PROBE_RECORD_TYPES, BranchRecord, ToolTrapRecord, as_one
 from artifact.log.probes import ProbeVariant, VariantRecord
 from artifact.log.records import Cell, EndReason

@@ -19,8 +19,8 @@ from artifact.arms.structured import usage_of
 from artifact.harness.protocol import Item, Journal
 from artifact.harness.reader import HarnessLog
 from artifact.harness.records import SCHEMA, HarnessCell, HarnessRecord
-from artifact.harness.tools.records import EMPTY_REPLY, REPLY
 from artifact.harness.tools.plan import scripted_policy
+from artifact.harness.tools.records import EMPTY_REPLY, REPLY
 from artifact.harness.tools.scripted import ScriptedAgent
 from artifact.harness.tools.texts import tool_prompts
 from artifact.harness.tools.trap_records import NAME, PROBE_RECORD_TYPES, BranchRecord

@@ -12,11 +12,10 @@ from artifact.arms.raw import Raw
 from artifact.errors import RequestError
 from artifact.harness.reader import HarnessLog
 from artifact.harness.tools.actions import parse_actions
-from artifact.harness.tools.records import REPLY
 from artifact.harness.tools.dispatch import Dispatch
 from artifact.harness.tools.failures import Failures
 from artifact.harness.tools.graph import TurnContext, take_turn
-from artifact.harness.tools.records import ToolCall, ToolTurnRecord, WorkspaceRecord
+from artifact.harness.tools.records import REPLY, ToolCall, ToolTurnRecord, WorkspaceRecord
 from artifact.harness.tools.trap_records import ToolTrapRecord, as_one
 from artifact.harness.tools.workspace import Workspace
 from artifact.log.calls import Message
