@@ -24,8 +24,8 @@ _HEADS = ("Arm", "$n$", "lost", "strict", "pairs", "$p$", "re-ex.", "super.", "p
           "ref.\\ redo", "refused", "bad")
 
 NOTES = (
-    "Strict success with its 95\\,\\% Wilson interval; pairs: seeds on which only the arm above, and only this one, was "
-    "right; $p$: exact McNemar over them, Holm over the contrasts of the block. Violations are counts over all "
+    "Strict success with its 95\\,\\% Wilson interval; pairs: seeds on which only the arm above, and only this one, "
+    "was right; $p$: exact McNemar over them, Holm over the contrasts of the block. Violations are counts over all "
     "completed episodes, $n$; lost: episodes that infrastructure or the end of the context ended, by reason in the "
     "CSV. Refused: calls that the gate refused; bad: ACTION lines that named no tool, a wrong work order or two "
     "actions, that stood amid words, or that could not be read. The last arm is enforcement bound to the request.",
