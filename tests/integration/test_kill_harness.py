@@ -118,6 +118,20 @@ def test_after_kill_9_at_random_instants_a_tool_probe_says_what_a_calm_one_says(
     assert (checked.findings, checked.sealed) == ((), 3)
 
 
+def test_after_kill_9_at_random_instants_a_week_says_what_a_calm_one_says(tmp_path: Path) -> None:
+    def weeks(folder: Path) -> list[str]:
+        return [*ARTIFACT, "run", "--harness", "pmbench", "--study", "w", "--model", "scripted:select-all", "--weeks",
+                "1:3", "--arms", "ledger,directive,enforcement:policy=state", "--concurrency", "3", "--runs",
+                str(folder)]
+
+    calm, killed = run_calmly_and_killed(weeks, tmp_path)
+    found = records(killed)
+    assert found == records(calm) and len(found) == 6
+    assert all([record["step"] for record in log if record["record"] == "step"] != [] for log in found.values())
+    checked = verify_harness_logs([killed])
+    assert (checked.findings, checked.sealed) == ((), 6)
+
+
 def test_ctrl_c_ends_a_tool_study_in_order_and_leaves_no_workspace_behind(tmp_path: Path) -> None:
     runs, temporary = tmp_path / "runs", tmp_path / "temporary"
     process = started(command(runs), temporary)

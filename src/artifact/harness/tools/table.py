@@ -103,16 +103,20 @@ def ladder_contrasts(verdicts: Sequence[ToolVerdict]) -> tuple[Contrast, ...]:
 
 
 def tools_numbers(verdicts: Sequence[ToolVerdict]) -> list[Number]:
-    """Strict successes of every measured cell and arm, as macros."""
+    """Strict successes of every measured cell and arm, and how its failing calls were taken, as macros."""
     numbers = []
     for (study, slug), group in _cells(verdicts):
         for arm in ARMS:
             done = [verdict for verdict in group if verdict.arm.text == arm and verdict.completed]
             if done:
                 cell = group[0].cell
-                numbers.append(Number(
-                    macro_name("rq4", study, cell.model, *cell.settings.values(), arm.replace(":", " "), "strict"),
-                    f"{sum(verdict.strict for verdict in done)}/{len(done)}", f"{study}/{slug}, {arm}: strict"))
+                stem = macro_name("rq4", study, cell.model, *cell.settings.values(), arm.replace(":", " "))
+                numbers.append(Number(stem + macro_name("strict"),
+                                      f"{sum(verdict.strict for verdict in done)}/{len(done)}",
+                                      f"{study}/{slug}, {arm}: strict"))
+                failing = _failing(group, arm) if group[0].failure_rate else {}
+                numbers += [Number(stem + macro_name(name), str(value), f"{study}/{slug}, {arm}: {name}")
+                            for name, value in failing.items()]
     return numbers
 
 
