@@ -1,7 +1,7 @@
 """Work on the loop: so many at a time, and to its end from code that is not asynchronous."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -35,6 +35,15 @@ async def side_by_side(items: Sequence[T], work: Callable[[T, int], Awaitable[No
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def together(work: Iterable[Awaitable[T]]) -> list[T]:
+    """The results of work done at the same time; where some fails, the rest is waited for and the failure raised."""
+    done = await asyncio.gather(*work, return_exceptions=True)
+    for failed in done:
+        if isinstance(failed, BaseException):
+            raise failed
+    return [result for result in done if not isinstance(result, BaseException)]
 
 
 def run_to_end(start: Callable[[], Coroutine[Any, Any, T]]) -> T:

@@ -10,12 +10,13 @@ from collections.abc import Iterable
 from typing import Any, Literal
 
 from artifact.arms import load_prompts
-from artifact.arms.structured import Ask, Unusable, ask_json
+from artifact.arms.structured import Answer, Ask, Unusable, ask_json
 from artifact.harness.pmbench.record import Record, says_most_of, shared_words
 from artifact.harness.pmbench.records import CompileRecord
 from artifact.harness.pmbench.texts import Texts
 from artifact.harness.pmbench.week import DAY_NAMES, minutes
 from artifact.log.records import Call
+from artifact.runner.loop import together
 
 _MOST = 24
 _FIELDS = ("op", "id", "action", "when", "trigger", "channel", "day")
@@ -68,18 +69,30 @@ async def compile_text(ask: Ask, texts: Texts, record: Record, *, step: str, sou
     operations: list[dict[str, Any]] = []
     rejected: list[str] = []
     calls: list[Call] = []
-    for piece in _pieces(texts, source, text):
+
+    async def compiled(piece: str) -> tuple[_Reader, Answer[list[dict[str, Any]]]]:
         listed = record.open_from(day)
         prompt = texts.render(f"compile_{source}", day=days[day], channels=", ".join(channels), text=piece, record=(
             "\n".join(f"- {one.id}: {one.action} ({one.condition})" for one in listed) or "- nothing yet"))
         reader = _Reader(record, day, piece)
-        answer = await ask_json(ask, load_prompts("paper"), prompt, purpose=f"compile_{source}", read=reader.read,
-                                schema=_schema(days[day:], channels, [one.id for one in listed], source))
-        calls += answer.calls
-        rejected += [] if answer.value is not None else reader.problems or [f"the answer {answer.error}"]
+        return reader, await ask_json(ask, load_prompts("paper"), prompt, purpose=f"compile_{source}",
+                                      read=reader.read,
+                                      schema=_schema(days[day:], channels, [one.id for one in listed], source))
+
+    def carry_out(reader: _Reader, answer: Answer[list[dict[str, Any]]]) -> None:
+        calls.extend(answer.calls)
+        rejected.extend([] if answer.value is not None else reader.problems or [f"the answer {answer.error}"])
         for operation in reader.usable:
             record.apply(operation, day)
-        operations += reader.usable
+        operations.extend(reader.usable)
+
+    pieces = _pieces(texts, source, text)
+    if source == "plan":  # whose lines only add: none depends on another
+        for made in await together(map(compiled, pieces)):
+            carry_out(*made)
+    else:
+        for piece in pieces:
+            carry_out(*await compiled(piece))
     return CompileRecord(step, source, operations, tuple(rejected)), tuple(calls)
 
 

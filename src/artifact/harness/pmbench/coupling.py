@@ -7,9 +7,8 @@ to a pending intention, or to none.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from artifact.arms.structured import Ask
 from artifact.harness.pmbench.environment import CLOCK, Entry, Moment
-from artifact.harness.pmbench.matcher import Evidence, match
+from artifact.harness.pmbench.matcher import AskAll, Evidence, match
 from artifact.harness.pmbench.record import Record, Standing
 from artifact.harness.pmbench.rungs import Rung
 from artifact.harness.pmbench.texts import Texts
@@ -35,12 +34,12 @@ class Coupling:
         Its words.
     record : Record
         The record, kept up to date by the run.
-    ask : Ask
+    ask_all : callable
         Who matches.
     """
 
-    def __init__(self, rung: Rung, texts: Texts, record: Record, ask: Ask) -> None:
-        self._rung, self._texts, self.record, self._ask = rung, texts, record, ask
+    def __init__(self, rung: Rung, texts: Texts, record: Record, ask_all: AskAll) -> None:
+        self._rung, self._texts, self.record, self._ask_all = rung, texts, record, ask_all
         self._executed: list[Entry] = []
         self._refusals: list[Refusal] = []
         self._day = -1
@@ -78,7 +77,7 @@ class Coupling:
         return [*await self._due(moment, evidence), *self._unseen(moment)]
 
     async def _due(self, moment: Moment, evidence: Evidence) -> list[str]:
-        found = await match(self._ask, self._texts, self.record, moment, evidence)
+        found = await match(self._ask_all, self._texts, self.record, moment, evidence)
         self.matcher_failures += found.failures
         new = [entry for entry in moment.menu if entry.handle in found.handles and entry.handle not in self.announced]
         self.announced |= {entry.handle: entry for entry in new}

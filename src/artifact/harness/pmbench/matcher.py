@@ -1,10 +1,11 @@
 """The matcher: which handles of the menu name an intention whose trigger a text shows (Appendix I)."""
 
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from artifact.arms import load_prompts
-from artifact.arms.structured import Ask, Unusable, ask_json
+from artifact.arms.structured import Answer, Ask, Unusable, ask_json
 from artifact.harness.pmbench.compile import what_happens
 from artifact.harness.pmbench.environment import Moment
 from artifact.harness.pmbench.record import Intended, Record
@@ -26,6 +27,11 @@ class Evidence:
         return one.kind is self.kind and one.channel == self.channel
 
 
+Questions = Sequence[Callable[[Ask], Awaitable[Answer[Any]]]]
+AskAll = Callable[[Questions], Awaitable[list[Answer[Any]]]]
+"""Asks questions that don't depend on each other, at the same time where that helps."""
+
+
 @dataclass(frozen=True)
 class Matched:
     """The handles whose trigger is visible, and how many questions had no usable answer."""
@@ -34,12 +40,12 @@ class Matched:
     failures: int = 0
 
 
-async def match(ask: Ask, texts: Texts, record: Record, moment: Moment, evidence: Evidence) -> Matched:
+async def match(ask_all: AskAll, texts: Texts, record: Record, moment: Moment, evidence: Evidence) -> Matched:
     """Ask which handles are due now; nothing is asked when nothing could be.
 
     Parameters
     ----------
-    ask : Ask
+    ask_all : callable
         The model, budget and sampling settled.
     texts : Texts
         How it is asked.
@@ -54,11 +60,11 @@ async def match(ask: Ask, texts: Texts, record: Record, moment: Moment, evidence
     waiting = {entry.handle: [one for one in record.resolve(entry, moment.day) if one in pending]
                for entry in moment.menu}
     if texts.matches == "each":
-        return await _each(ask, texts, waiting, evidence)
-    return await _list(ask, texts, pending, moment, evidence) if pending and waiting else Matched(())
+        return await _each(ask_all, texts, waiting, evidence)
+    return await _list(ask_all, texts, pending, moment, evidence) if pending and waiting else Matched(())
 
 
-async def _list(ask: Ask, texts: Texts, pending: list[Intended], moment: Moment, evidence: Evidence) -> Matched:
+async def _list(ask_all: AskAll, texts: Texts, pending: list[Intended], moment: Moment, evidence: Evidence) -> Matched:
     """One question with all pending intentions and the whole menu."""
     known = [entry.handle for entry in moment.menu]
 
@@ -74,11 +80,12 @@ async def _list(ask: Ask, texts: Texts, pending: list[Intended], moment: Moment,
     handles = {"type": "array", "maxItems": MOST_HANDLES, "items": {"enum": known}}
     schema = {"title": "handles", "type": "object", "additionalProperties": False, "required": ["handles"],
               "properties": {"handles": handles}}
-    answer = await ask_json(ask, load_prompts("paper"), prompt, purpose="match", schema=schema, read=read)
+    (answer,) = await ask_all([lambda ask: ask_json(ask, load_prompts("paper"), prompt, purpose="match", schema=schema,
+                                                    read=read)])
     return Matched(answer.value or (), int(answer.value is None))
 
 
-async def _each(ask: Ask, texts: Texts, waiting: dict[str, list[Intended]], evidence: Evidence) -> Matched:
+async def _each(ask_all: AskAll, texts: Texts, waiting: dict[str, list[Intended]], evidence: Evidence) -> Matched:
     """A question for each trigger that this kind of text can show, the text before the trigger: it stays cached."""
     triggers = {handle: {one.trigger for one in ones if evidence.can_show(one)} for handle, ones in waiting.items()}
     schema = {"title": "happens", "type": "object", "additionalProperties": False, "required": ["happens"],
@@ -90,10 +97,13 @@ async def _each(ask: Ask, texts: Texts, waiting: dict[str, list[Intended]], evid
         return bool(answer["happens"])
 
     text = what_happens(evidence.text) if evidence.kind is CueKind.EVENT else evidence.text
-    visible, failures = set(), 0
-    for trigger in sorted({trigger for ones in triggers.values() for trigger in ones}):
-        answer = await ask_json(ask, load_prompts("paper"), purpose="match", schema=schema, read=read,
-                                prompt=texts.render("match", text=text, trigger=trigger))
-        failures += answer.value is None
-        visible |= {trigger} if answer.value else set()
-    return Matched(tuple(handle for handle, ones in triggers.items() if ones & visible), failures)
+
+    def question(trigger: str) -> Callable[[Ask], Awaitable[Answer[bool]]]:
+        prompt = texts.render("match", text=text, trigger=trigger)
+        return lambda ask: ask_json(ask, load_prompts("paper"), prompt, purpose="match", schema=schema, read=read)
+
+    wanted = sorted({trigger for ones in triggers.values() for trigger in ones})
+    answers = await ask_all([question(trigger) for trigger in wanted])
+    visible = {trigger for trigger, answer in zip(wanted, answers, strict=True) if answer.value}
+    return Matched(tuple(handle for handle, ones in triggers.items() if ones & visible),
+                   sum(answer.value is None for answer in answers))

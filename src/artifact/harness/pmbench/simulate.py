@@ -3,14 +3,15 @@
 Invariants: a reply that can't be read selects nothing; infrastructure that failed ends the week with a reason.
 """
 
+import itertools
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from artifact.arms.structured import Unusable, usage_of
+from artifact.arms.structured import Answer, Ask, Unusable, usage_of
 from artifact.harness.pmbench.coupling import Coupling
 from artifact.harness.pmbench.environment import CLOCK, Moment, World
-from artifact.harness.pmbench.matcher import Evidence
+from artifact.harness.pmbench.matcher import Evidence, Questions
 from artifact.harness.pmbench.record import Record
 from artifact.harness.pmbench.records import AnswerRecord, CompileRecord, StepRecord
 from artifact.harness.pmbench.replies import Choice, Query, read_reply
@@ -20,6 +21,7 @@ from artifact.harness.pmbench.week import CueKind, Week
 from artifact.log.records import EndReason, EndRecord, Message
 from artifact.models.base import ContextOverflow, FinishReason, ModelError, ModelTimeout, Reply
 from artifact.models.transcript import Transcript
+from artifact.runner.loop import together
 
 REPLY_TOKENS, MATCH_TOKENS = 256, 128
 TRIES = 2
@@ -69,19 +71,21 @@ class Memory:
     seconds: float = 0.0
 
     async def answer(self, mind: Mind, purpose: Any, messages: Sequence[Message], *, max_tokens: int,
-                     schema: dict[str, Any] | None = None) -> Reply:
-        """The next answer, recorded or asked for."""
+                     schema: dict[str, Any] | None = None, write: Callable[[Any], None] | None = None) -> Reply:
+        """An answer, the first recorded one to the same question or a new one; `write` takes it in the log's place."""
         sent = messages[-1].content
-        if self.recorded and (self.recorded[0].purpose, self.recorded[0].sent) == (purpose, sent):
-            record = self.recorded.pop(0)
+        place = next((place for place, one in enumerate(self.recorded) if (one.purpose, one.sent) == (purpose, sent)),
+                     None)
+        if place is not None:
+            record = self.recorded.pop(place)
             self.seconds += record.usage.latency_s
             reply = Reply(record.reply, record.reasoning, FinishReason(record.finish_reason), record.usage.prompt,
                           record.usage.cached, record.usage.completion, record.usage.latency_s, record.usage.attempts,
                           record.usage.faults)
         else:  # where the log says something else, the writer refuses what is written next
             reply = await mind.answer(purpose, messages, max_tokens=max_tokens, schema=schema)
-        self.write(AnswerRecord(purpose, sent, reply.text, str(reply.finish_reason), usage_of(reply),
-                                reply.reasoning))
+        (write or self.write)(AnswerRecord(purpose, sent, reply.text, str(reply.finish_reason), usage_of(reply),
+                                           reply.reasoning))
         return reply
 
 
@@ -115,12 +119,25 @@ class Run:
         self._texts = setting.texts
         self._channels = [channel.id for channel in week.all_channels()]
         days = [week.day_name(number) for number in range(len(week.days))]
-        self._coupling = Coupling(setting.rung, setting.texts, Record(days, self._channels), self._match)
+        self._coupling = Coupling(setting.rung, setting.texts, Record(days, self._channels), self._ask_all)
         self._transcript = Transcript()
         self._ledger: tuple[str, ...] = ()
 
-    async def _match(self, messages: list[Message], *, purpose: str, schema: dict[str, Any]) -> Reply:
-        return await self._memory.answer(self._mind, purpose, messages, max_tokens=MATCH_TOKENS, schema=schema)
+    async def _ask_all(self, questions: Questions) -> list[Answer[Any]]:
+        """Ask the matcher's questions at the same time; the log has the answers in the order of the questions."""
+        held: list[list[AnswerRecord]] = [[] for _ in questions]
+
+        async def one(question: Callable[[Ask], Awaitable[Answer[Any]]], written: list[AnswerRecord]) -> Answer[Any]:
+            async def ask(messages: list[Message], *, purpose: str, schema: dict[str, Any]) -> Reply:
+                return await self._memory.answer(self._mind, purpose, messages, max_tokens=MATCH_TOKENS, schema=schema,
+                                                 write=written.append)
+            return await question(ask)
+
+        try:
+            return await together(map(one, questions, held))
+        finally:
+            for record in itertools.chain(*held):
+                self._memory.write(record)
 
     async def go(self) -> EndRecord:
         """Live the week to its end."""
