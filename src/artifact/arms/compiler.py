@@ -22,6 +22,11 @@ _PLAN_LINE = re.compile(
 _CODE_PATTERNS = {"completion code": "^RC-[0-9]{4}$", "tool": "^[a-z0-9_]{1,64}$"}
 
 
+def plan_lines(text: str) -> list[re.Match[str]]:
+    """The lines of a text that say a step, each with its ``id``, ``text`` and ``kind`` of code."""
+    return list(_PLAN_LINE.finditer(text))
+
+
 async def compile_plan(ask: Ask, prompts: PromptSet, brief: str, earlier: Earlier | None = None) -> CompileRecord:
     """Compile V, E and the completion codes from the brief.
 
@@ -42,7 +47,7 @@ async def compile_plan(ask: Ask, prompts: PromptSet, brief: str, earlier: Earlie
         Stage ``"plan"``, or ``"plan_again"`` after an earlier one; `graph` is None and `error` says why when the
         model gave no usable answer.
     """
-    lines = {match["id"]: match for match in _PLAN_LINE.finditer(brief)}
+    lines = {match["id"]: match for match in plan_lines(brief)}
     texts = {step: match["text"] for step, match in lines.items()}
     patterns = {step: _CODE_PATTERNS[match["kind"]] for step, match in lines.items()}
     calls: list[Call] = []

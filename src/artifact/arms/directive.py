@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from artifact.arms.base import Opening, Outcome, Outgoing, Request
 from artifact.arms.healing import Earlier
-from artifact.gate import DirectiveKind, Gate
+from artifact.gate import Gate
 from artifact.log.options import ArmOptions
 from artifact.log.records import Booking, CompileRecord, DirectiveIssued, MatchRecord
 from artifact.taskstate import Corruption, Finding, parse_bookings
@@ -73,8 +73,7 @@ class Directive:
         if match.explicit_redo:
             self._gate.authorize(match.step)
         kind = self._gate.directive(match.step)
-        missing = ", ".join(self._gate.state.missing(match.step)) if kind is DirectiveKind.BLOCKED else ""
-        text = self._opening.prompts.render(f"directive_{kind}", step=self._naming(match.step), missing=missing)
+        text = self._gate.directive_text(match.step, self._opening.prompts.render, self._naming(match.step))
         return DirectiveIssued(match.step, kind, text)
 
     def _question(self, match: MatchRecord) -> DirectiveIssued:

@@ -12,6 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from artifact import paths
 from artifact.errors import RequestError
+from artifact.gate.wording import checklist_in_words
 from artifact.taskstate import Brief, Status, Step, TaskGraph, TaskState
 
 # Texts that one option, or one arm, adds to a set. They lie in its folder ``options``, apart from the texts that every
@@ -128,17 +129,7 @@ class PromptSet:
 
     def checklist(self, state: TaskState) -> str:
         """The state as a plain-text checklist, one line a step."""
-        lines = []
-        for step in state.graph.steps:
-            status = state.status(step.id)
-            words = {
-                Status.TODO: "TODO (ready)",
-                Status.BLOCKED: f"TODO (waiting on: {', '.join(state.missing(step.id))})",
-                Status.DONE: "DONE",
-                Status.CANCELLED: "CANCELLED",
-            }[status]
-            lines.append(f"- {step.id}: {words}")
-        return self.render("checklist", lines="\n".join(lines))
+        return checklist_in_words(state, self.render)
 
     def ledger(self, entries: Mapping[str, Status]) -> str:
         """A self-written ledger in the checklist's slot, one line a completion code."""

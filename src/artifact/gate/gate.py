@@ -9,6 +9,7 @@ Invariants: a step becomes done only by a receipt; the state admits no second an
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from artifact.gate.wording import Render, checklist_in_words, paper_words
 from artifact.taskstate import Corruption, Decision, Receipt, Revision, Status, TaskGraph, TaskState
 
 
@@ -20,6 +21,7 @@ class DirectiveKind(StrEnum):
     DONE = "done"
     REDO = "redo"
     CANCELLED = "cancelled"
+    OPEN = "open"  # a kept gate's alone: a call was begun, and nothing is known of it since
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,8 @@ class Gate:
     >>> gate = Gate(TaskGraph((Step("s1", "order", "RC-1001"), Step("s2", "pay", "RC-1002", ("s1",)))).check())
     >>> gate.check("s2").reason
     'step s2 is BLOCKED'
+    >>> gate.directive_text("s1")
+    '[TASK-STATE] step s1 is ELIGIBLE. Carry it out now.'
     >>> gate.receipt("s1", work_order="#W0001")
     >>> gate.check("s2").allowed, gate.check("s1").reason
     (True, 'step s1 is already DONE')
@@ -100,6 +104,25 @@ class Gate:
         if decision.allowed:
             return DirectiveKind.ELIGIBLE if decision.status is Status.TODO else DirectiveKind.REDO
         return DirectiveKind(decision.status.value)
+
+    def directive_text(self, step: str, render: Render = paper_words, named: str = "") -> str:
+        """The directive for a request of this step, in words.
+
+        Parameters
+        ----------
+        step : str
+            The step that is requested.
+        render : Render
+            Fills in the texts; those of the prompt set `paper` by default.
+        named : str
+            How the directive names the step; by its id where empty.
+        """
+        return render(f"directive_{self.directive(step)}", step=named or step,
+                      missing=", ".join(self._state.decide(step).missing))
+
+    def checklist(self, render: Render = paper_words) -> str:
+        """The state in words, one line a step."""
+        return checklist_in_words(self._state, render)
 
     def revise(self, revision: Revision) -> None:
         """Take a change of plan."""
