@@ -25,7 +25,7 @@ from artifact.cli.main import main
 from artifact.harness.batch import run_harness
 from artifact.harness.reader import iter_harness_logs
 from artifact.harness.tau2 import benchmark
-from artifact.harness.tau2.agreement import agreements, probes
+from artifact.harness.tau2.agreement import agreements, asked, prepared, probes
 from artifact.harness.tau2.dispatch import GatedDispatch
 from artifact.harness.tau2.gate import Rung
 from artifact.harness.tau2.harness import Airline
@@ -259,6 +259,22 @@ def test_agreement_tells_missed_from_wrongly_refused_calls():
     whole, part = agreements([RULES, some])
     assert (whole.agreed, whole.missed, whole.wrongly_refused) == (85, 0, 0) and sum(whole.verdicts) == 38
     assert part.missed == 85 - part.agreed == 5 and part.wrongly_refused == 0
+
+
+@pytest.mark.slow
+@pytest.mark.proof
+def test_optional_rules_refuse_no_prepared_gold_write_and_what_the_specification_says_of_verbatim_ones():
+    optional = {rule.id: rule for rule in reference_rules(("T1", "T2", "T3", "T4", "T5")).rules if rule.optional}
+    every = [asked(probe) for probe in probes()]
+    gold = [question for question, probe in zip(every, probes(), strict=True) if probe.is_gold]
+
+    def refuses(name, questions):
+        return sum(optional[name].refuses(question) for question in questions)
+
+    assert all(refuses(name, map(prepared, gold)) == 0 for name in optional)
+    assert refuses("T1", (prepared(question, "What would that cost?") for question in gold)) == len(gold) == 55
+    assert (refuses("T2", gold), refuses("T3", gold)) == (21, 40)
+    assert [RULES.refusals(question) for question in every] == [RULES.refusals(prepared(q)) for q in every]
 
 
 def test_an_unknown_task_is_one_sentence(capsys, tmp_path):

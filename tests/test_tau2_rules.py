@@ -7,6 +7,8 @@ from datetime import datetime
 import pytest
 
 from artifact.errors import RequestError
+from artifact.harness.tau2.agreement import prepared
+from artifact.harness.tau2.facts_conversation import affirms
 from artifact.harness.tau2.gate import PolicyGate, Rung
 from artifact.harness.tau2.question import WriteTool
 from artifact.harness.tau2.rules import InvalidRule, RuleSet, load_rules, read_rule, reference_rules
@@ -154,6 +156,32 @@ def test_optional_rules_are_off_unless_asked_for(rule, trace, refuses):
     assert refused(question) == []
     with_it = [one.id for one in reference_rules((rule,)).refusals(question)]
     assert with_it == ([rule] if refuses else [])
+
+
+@pytest.mark.parametrize("rule", ["T1", "T4"])
+def test_what_the_user_said_is_unknown_before_the_user_said_anything(rule):
+    question = ask(world(insured=True), WriteTool.CANCEL, Trace(), reservation_id="R1")
+    assert reference_rules((rule,)).refusals(question) == ()
+
+
+@pytest.mark.parametrize(("message", "affirmed"), [
+    ("Yes, go ahead.", True), ("Yes!", True), ("ok", True), ("That\u2019s correct, please proceed", True),
+    ("Yes, no changes needed", True), ("No problem, go ahead", True), ("I confirm.", True),
+    ("No, that's not correct", False), ("I'm not sure", False), ("Don't proceed", False), ("I don\u2019t agree", False),
+    ("No, go ahead with the other one", False), ("Is that correct?", False), ("Please confirm the price", False),
+    ("Not ok", False), ("I can't agree to that", False), ("That is incorrect", False), ("", False),
+])
+def test_only_an_affirmation_affirms(message, affirmed):
+    assert affirms(message) is affirmed
+
+
+def test_a_call_is_compared_after_the_look_ups_and_the_yes_that_it_needs():
+    question = ask(world(insured=True), WriteTool.CANCEL, reservation_id="R1")
+    every = reference_rules(("T1", "T2", "T3", "T4", "T5"))
+    assert every.refusals(prepared(question)) == ()
+    assert [rule.id for rule in every.refusals(prepared(question, "Wait."))] == ["T1"]
+    of_another = replace(question, trace=after(ToolCall("get_user_details", {"user_id": "ann"})))
+    assert [rule.id for rule in RULES.refusals(prepared(of_another))] == ["A4"], "a wrong profile stays the only one"
 
 
 def test_the_reference_marks_what_is_inferred():
