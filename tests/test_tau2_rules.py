@@ -11,10 +11,12 @@ from artifact.harness.tau2.agreement import prepared
 from artifact.harness.tau2.facts_conversation import affirms
 from artifact.harness.tau2.gate import PolicyGate, Rung
 from artifact.harness.tau2.question import WriteTool
+from artifact.harness.tau2.reach import distinct_rules, never_refuses
 from artifact.harness.tau2.rules import InvalidRule, RuleSet, load_rules, read_rule, reference_rules
 from artifact.harness.tau2.shown import state_block
 from artifact.harness.tau2.state import Customer
 from artifact.harness.tau2.trace import ToolCall, Trace
+from artifact.harness.tau2.vocabulary import MOST_HOURS
 from tau2_world import BACK, OUT, ask, booking, flights, world
 
 RULES = reference_rules()
@@ -219,6 +221,13 @@ RULE = {"id": "X", "tool": ["cancel_reservation"], "reason": "no",
         "refuse_when": [{"predicate": "insured", "args": {}, "is": False}]}
 
 
+NOW = "2024-05-15T15:00:00"
+
+
+def fact(name, **arguments):
+    return {"refuse_when": [{"predicate": name, "args": arguments, "is": False}]}
+
+
 @pytest.mark.parametrize(("change", "words"), [
     ({"refuse_when": [{"predicate": "is_friendly", "args": {}}]}, ["'X'", "is_friendly", "insured"]),
     ({"refuse_when": [{"predicate": "insured", "args": {"by": "us"}}]}, ["insured", "by"]),
@@ -230,6 +239,19 @@ RULE = {"id": "X", "tool": ["cancel_reservation"], "reason": "no",
     ({"tool": ["calculate"]}, ["tool"]),
     ({"reason": ""}, ["reason"]),
     ({"code": "import os"}, ["code"]),
+    ({"optional": "yes"}, ["optional", "boolean"]),
+    ({"inferred": 1}, ["inferred", "boolean"]),
+    *[(fact("created_within_hours", hours=hours, now=NOW), ["created_within_hours", "hours"])
+      for hours in ("24", True, 1e12, float("inf"), float("nan"), 0, None)],
+    *[(fact("created_within_hours", hours=24, now=now), ["created_within_hours", "now"])
+      for now in ("2024-13-15T00:00:00", "2024-02-30T00:00:00", "0000-01-01T00:00:00", "2024-05-15T25:00:00",
+                  "2024-05-15", "2024-05-15T15:00:00Z", 1715785200)],
+    *[(fact("compensation_eligible", levels=["gold"], cabins=[], insured=insured), ["insured"])
+      for insured in ("no", 0, None)],
+    *[(fact("compensation_supported", levels=[], cabins=[], insured=True, rates={"delayed": rate}), ["rates"])
+      for rate in ("100", 100.0, True, 0)],
+    (fact("cabin_in", values="economy"), ["values"]),
+    (fact("bags_paid", op=">", value="owed", allowance={"gold": {"economy": "3"}}), ["allowance"]),
 ])
 def test_what_is_no_rule_is_said_in_one_sentence(change, words):
     with pytest.raises(InvalidRule) as caught:
@@ -254,6 +276,34 @@ def test_a_rules_file_that_cannot_be_used_is_one_sentence(tmp_path, content, wor
     with pytest.raises(RequestError) as caught:
         load_rules(path)
     assert all(word in str(caught.value) for word in words)
+
+
+def test_the_largest_age_and_any_time_that_is_read_can_be_computed_with():
+    for now in ("0001-01-01T00:00:00", "9999-12-31T23:59:59"):
+        rule = read_rule({**RULE, **fact("created_within_hours", hours=MOST_HOURS, now=now)})
+        rule.refuses(ask(world(), WriteTool.CANCEL, reservation_id="R1"))
+
+
+def test_a_rule_that_can_refuse_nothing_is_told_from_one_that_can():
+    assert not any(never_refuses(rule) for rule in reference_rules(("T1", "T2", "T3", "T4", "T5")).rules)
+
+    def never(tool, *conditions):
+        return never_refuses(read_rule({**RULE, "tool": tool, "refuse_when": [
+            {"predicate": name, "args": arguments, "is": expected} for name, arguments, expected in conditions]}))
+
+    booking_, cancelling, both = ["book_reservation"], ["cancel_reservation"], ["book_reservation", "cancel_reservation"]
+    bookable, insured = ("flights_bookable", {}, False), ("insured", {}, True)
+    assert never(cancelling, bookable) and not never(booking_, bookable) and not never(both, bookable)
+    assert never(["send_certificate"], ("passenger_count", {"op": ">", "value": 9}, True))
+    assert never(booking_, ("passenger_count", {"op": "!=", "value": "reservation"}, True))
+    assert never(cancelling, insured, ("insured", {}, False)) and not never(cancelling, insured, insured)
+    assert never(["update_reservation_baggages"], ("bags_paid", {"op": ">", "value": "owed", "allowance": {}}, True))
+
+
+def test_rules_that_say_the_same_are_counted_once():
+    again = {**RULE, "id": "Y", "reason": "no, again", "refuse_when": RULE["refuse_when"] * 2}
+    other = {**RULE, "id": "Z", "refuse_when": [{**RULE["refuse_when"][0], "is": True}]}
+    assert distinct_rules(RuleSet("x", tuple(map(read_rule, (RULE, again, other))))) == 2
 
 
 def test_rules_survive_a_round_trip_and_their_hash_follows_their_words():
