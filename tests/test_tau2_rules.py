@@ -194,17 +194,32 @@ def test_the_reference_marks_what_is_inferred():
 def test_notice_bounces_once_and_judges_changed_arguments_afresh():
     gate = PolicyGate(RULES, Rung.NOTICE)
     first, same, other = bags(world(), 4, 1), bags(world(), 4, 1), bags(world(), 5, 1)
-    ruling = gate.judge(first)
+    ruling = gate.judge(first, 1)
     assert not ruling.admitted and ruling.rules == ("G2",) and "must be paid" in ruling.reason
-    assert gate.judge(same).admitted and not gate.judge(other).admitted
+    assert gate.judge(same, 2).admitted and gate.judge(same, 2).repeated and not gate.judge(other, 2).admitted
+
+
+def test_a_notice_is_overridden_only_from_a_later_message():
+    gate, twin = PolicyGate(RULES, Rung.NOTICE), bags(world(), 4, 1)
+    assert [gate.judge(twin, 1).admitted for _ in range(2)] == [False, False]
+    assert [gate.judge(twin, 2).admitted for _ in range(2)] == [True, True], "it was read by then"
+
+
+def test_a_notice_is_overridden_only_for_the_rules_that_it_named():
+    gate = PolicyGate(RULES, Rung.NOTICE)
+    unpaid, unpaid_and_cancelled = bags(world(), 4, 1), bags(world(cancelled=True), 4, 1)
+    assert not gate.judge(unpaid, 1).admitted
+    ruling = gate.judge(unpaid_and_cancelled, 2)
+    assert not ruling.admitted and ruling.rules == ("G2", "A3")
+    assert gate.judge(unpaid, 3).admitted and gate.judge(unpaid_and_cancelled, 3).admitted
 
 
 def test_enforcement_refuses_every_time_and_the_weaker_rungs_never():
     question = bags(world(), 4, 1)
     enforcing = PolicyGate(RULES, Rung.ENFORCEMENT)
-    assert [enforcing.judge(question).admitted for _ in range(3)] == [False] * 3
+    assert [enforcing.judge(question, message).admitted for message in range(3)] == [False] * 3
     for rung in (Rung.RAW, Rung.SHOWN):
-        ruling = PolicyGate(RULES, rung).judge(question)
+        ruling = PolicyGate(RULES, rung).judge(question, 1)
         assert ruling.admitted and ruling.rules == ("G2",)
 
 
@@ -215,6 +230,16 @@ def test_the_state_block_holds_facts_of_what_was_looked_up_and_no_verdict():
     assert "regular member" in block and "economy" in block and "2 bags free" in block and "T1 2024-05-20" in block
     assert not any(word in block.lower() for word in ("refuse", "may not", "policy", "allowed"))
     assert state_block(world(), Trace(), datetime(2024, 5, 15, 15)) == ""
+
+
+@pytest.mark.parametrize(("created", "age"), [
+    (datetime(2024, 5, 14, 14, 35), "24 h 25 min ago"), (datetime(2024, 5, 14, 15), "24 h 0 min ago"),
+    (datetime(2024, 5, 15, 14, 59, 30), "0 h 0 min ago"),
+])
+def test_the_age_of_a_reservation_is_not_rounded_to_the_limit_that_it_is_compared_with(created, age):
+    trace = after(ToolCall("get_reservation_details", {"reservation_id": "R1"}))
+    block = state_block(world(created=created), trace, datetime(2024, 5, 15, 15))
+    assert f"made {created.isoformat()}, {age}" in block
 
 
 RULE = {"id": "X", "tool": ["cancel_reservation"], "reason": "no",
@@ -291,7 +316,8 @@ def test_a_rule_that_can_refuse_nothing_is_told_from_one_that_can():
         return never_refuses(read_rule({**RULE, "tool": tool, "refuse_when": [
             {"predicate": name, "args": arguments, "is": expected} for name, arguments, expected in conditions]}))
 
-    booking_, cancelling, both = ["book_reservation"], ["cancel_reservation"], ["book_reservation", "cancel_reservation"]
+    booking_, cancelling = ["book_reservation"], ["cancel_reservation"]
+    both = booking_ + cancelling
     bookable, insured = ("flights_bookable", {}, False), ("insured", {}, True)
     assert never(cancelling, bookable) and not never(booking_, bookable) and not never(both, bookable)
     assert never(["send_certificate"], ("passenger_count", {"op": ">", "value": 9}, True))

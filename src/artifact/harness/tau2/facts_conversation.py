@@ -5,8 +5,8 @@ import re
 from artifact.harness.tau2.question import Question, WriteTool, text
 from artifact.harness.tau2.vocabulary import Answer, Arguments, CountOf, Predicate, Record
 
-_AFFIRMATION = re.compile(r"\b(yes|yeah|yep|yup|sure|ok|okay|(?<!please )(?<!you )(?<!to )confirm(ed)?|go ahead|proceed|"
-                          r"please do|sounds good|that works|correct|agreed?)\b")
+_AFFIRMATION = re.compile(r"\b(yes|yeah|yep|yup|sure|ok|okay|(?<!please )(?<!you )(?<!to )confirm(ed)?|go ahead|"
+                          r"proceed|please do|sounds good|that works|correct|agreed?)\b")
 _NEGATION = re.compile(r"\b(no|not|never|cannot|without|wrong)\b|n't\b")
 _REFUSAL = re.compile(r"\W*(no(?! problem| worries)|nope|nah)\b")
 _CLAUSE = re.compile(r"[^.!?;,:\n]+\??")

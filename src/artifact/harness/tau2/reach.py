@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from itertools import combinations, product
-from typing import get_args
+from typing import Any, get_args
 
 from artifact.harness.tau2.question import Question, WriteTool
 from artifact.harness.tau2.rules import Condition, Rule, RuleSet
@@ -13,9 +13,9 @@ from artifact.harness.tau2.vocabulary import Cabin, Level
 _PERSON = {"first_name": "Kim", "last_name": "Lee", "dob": "1990-01-01"}
 _FLIGHTS = [{"flight_number": "T1", "date": "2024-05-20"}]
 _BAGS = {"total_baggages": 1, "nonfree_baggages": 0}
-_BOOKING = {"cabin": "economy", "flights": _FLIGHTS, "passengers": [_PERSON], "insurance": "no",
-            "payment_methods": [{"payment_id": "card", "amount": 1}], **_BAGS}
-_WELL_FORMED = {
+_BOOKING: dict[str, Any] = {"cabin": "economy", "flights": _FLIGHTS, "passengers": [_PERSON], "insurance": "no",
+                            "payment_methods": [{"payment_id": "card", "amount": 1}], **_BAGS}
+_WELL_FORMED: dict[WriteTool, dict[str, Any]] = {
     WriteTool.BOOK: {"user_id": "kim", **_BOOKING}, WriteTool.CANCEL: {"reservation_id": "R1"},
     WriteTool.CERTIFICATE: {"user_id": "kim", "amount": 100},
     WriteTool.BAGS: {"reservation_id": "R1", "payment_id": "card", **_BAGS},
@@ -63,7 +63,7 @@ def never_refuses(rule: Rule) -> bool:
 
 def _decidable(condition: Condition, tool: WriteTool) -> bool:
     trace = Trace(user_messages=("I am kim.",)).after(ToolCall("get_user_details", {"user_id": "kim"}), None)
-    call = ToolCall(tool, {**_WELL_FORMED[tool]})
+    call = ToolCall(tool, _WELL_FORMED[tool])
     return any(condition.answer(Question(call, _OneCustomer(level, cabin), trace)) is not None
                for level, cabin in product(get_args(Level), get_args(Cabin)))
 
