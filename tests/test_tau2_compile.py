@@ -8,10 +8,12 @@ import pytest
 
 from artifact import paths
 from artifact.errors import RequestError
+from artifact.harness.tau2 import benchmark, harness
 from artifact.harness.tau2 import compile as compile_module
 from artifact.harness.tau2.agreement import Agreement
 from artifact.harness.tau2.compile import compile_policy, keep_compiled, read_compiled, rules_schema
 from artifact.harness.tau2.compile_table import KeptCompile, compile_table, kept_compiles
+from artifact.harness.tau2.plan import AirlinePlan
 from artifact.harness.tau2.question import WriteTool
 from artifact.harness.tau2.rules import REFERENCE, read_rule
 from artifact.harness.tau2.vocabulary import words
@@ -119,6 +121,38 @@ def test_a_compile_is_of_its_weights_policy_prompts_and_vocabulary(monkeypatch):
     fewer = dict(list(words().items())[1:])
     monkeypatch.setattr(compile_module, "words", lambda: fewer)
     assert not policy.is_of(WHO, *of)
+
+
+class Model:
+    """A model that answers every compile call alike, and counts them."""
+
+    name, weights, calls = "m", "abc", 0
+
+    def identity(self):
+        return {"name": self.name, "weights": self.weights}
+
+    async def complete(self, messages, **_):
+        self.calls += 1
+        return Reply(rules(GOOD))
+
+
+def test_a_run_keeps_its_compile_and_compares_it_anew_when_other_calls_are_asked(tmp_path, monkeypatch):
+    model, asked = Model(), {"now": "some calls"}
+    monkeypatch.setattr(benchmark, "policy", lambda: "A policy.")
+    monkeypatch.setattr(benchmark, "described_tools", lambda: TOOLS)
+    monkeypatch.setattr(harness, "asked_sha256", lambda: asked["now"])
+    monkeypatch.setattr(harness, "agreements", lambda compiled: [Agreement(1, 1, 0, 0, (True,), asked["now"])])
+
+    def compile_now():
+        airline = harness.Airline(AirlinePlan("s", "m", rules="compiled"))
+        return asyncio.run(airline._compiled(model, 0, tmp_path)).agreement.asked_sha256
+
+    assert (compile_now(), compile_now(), model.calls) == ("some calls", "some calls", 6)
+    asked["now"] = "other calls"
+    assert (compile_now(), model.calls) == ("other calls", 6), "compared anew, not compiled anew"
+    assert read_compiled(tmp_path / "compiled" / "tau2.m.0.json").agreement.asked_sha256 == "other calls"
+    model.weights = "another model under the same name"
+    assert (compile_now(), model.calls) == ("other calls", 12)
 
 
 def measured(*compiles):

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from artifact.harness.batch import run_harness
-from artifact.harness.reader import iter_harness_logs
+from artifact.harness.reader import iter_harness_logs, record_types
 from artifact.harness.tau2 import benchmark
 from artifact.harness.tau2.gate import Rung
 from artifact.harness.tau2.harness import Airline
@@ -16,6 +16,7 @@ from artifact.harness.tau2.plan import CALLER, AirlinePlan
 from artifact.harness.tau2.players import CALLER_AGREES, CALLER_LISTENS
 from artifact.harness.tau2.records import RECORD_TYPES, MessageRecord
 from artifact.harness.tau2.wrong_writes import wrong_writes
+from artifact.log.writer import LogWriter
 from chat_server import ChatServer, completion, error
 from tau2_world import needs_benchmark
 
@@ -120,11 +121,14 @@ def test_a_user_who_answers_nothing_is_no_failure_of_the_agent(tmp_path):
 
 
 def test_a_user_s_failure_in_an_older_log_is_passed_over_and_the_user_asked_again(tmp_path):
-    conversation(tmp_path, (DECLINES,), user_says=(WANTS, error(500, "out of memory")))
+    log, _, _, _ = conversation(tmp_path, (DECLINES,), user_says=(WANTS, said("")))
     (path,) = tmp_path.rglob("*.harness.jsonl")
-    *lines, end = path.read_bytes().splitlines(keepends=True)
+    path.unlink()
+    older = LogWriter(path, record_types(RECORD_TYPES), durable=False)
     failed = MessageRecord("user", "", failure="it answered neither words nor a call")
-    path.write_bytes(b"".join([*lines, RECORD_TYPES["message"].dump_json(failed) + b"\n", end]))
+    for record in (log.header, *log.records, failed, log.end):
+        older.write(record)
+    older.close()
     log, _, user, _ = conversation(tmp_path, (DECLINES,), user_says=(LEAVES,))
     assert log.end.reason == "completed" and judge(log).passed and len(user) == 1
 

@@ -99,7 +99,8 @@ def test_compiled_enforcement_is_paired_with_raw_and_with_reference_enforcement_
     reference = [verdict(task=task, rung="enforcement", reward=float(task < "6")) for task in tasks]
     compiled = [verdict(task=task, rung="enforcement", reward=float(task < "2"), cell=COMPILED) for task in tasks]
     strangers = [verdict(task=task, cell=COMPILED, study="t") for task in tasks]
-    found = row(airline_table([*raw, *reference, *compiled, *strangers], ()), "enforcement", study="s", rules="compiled")
+    table = airline_table([*raw, *reference, *compiled, *strangers], ())
+    found = row(table, "enforcement", study="s", rules="compiled")
     assert (found["difference"], found["pairs"], found["only_raw"], found["only_rung"]) == (0.25, 8, 0, 2)
     assert found["difference_low"] < 0.25 < found["difference_high"]
     assert (found["reference_difference"], found["reference_pairs"]) == (-0.5, 8)

@@ -17,6 +17,7 @@ from artifact.harness.tau2.shown import state_block
 from artifact.harness.tau2.state import Customer
 from artifact.harness.tau2.trace import ToolCall, Trace
 from artifact.harness.tau2.vocabulary import MOST_HOURS
+from bench import gate_check
 from tau2_world import BACK, OUT, ask, booking, flights, world
 
 RULES = reference_rules()
@@ -343,3 +344,10 @@ def test_bags_follow_the_owner_s_level():
     state = world()
     state.customers["kim"] = Customer("kim", "gold", {"card": "credit_card"}, ("R1",))
     assert refused(bags(state, 6, 0)) == [] and refused(bags(state, 7, 0)) == ["G2"]
+
+
+def test_the_benchmark_of_the_gate_has_a_line_for_each_tool(capsys):
+    gate_check.main(["--calls", "2"])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(gate_check.CALLS) and set(gate_check.CALLS) == set(WriteTool)
+    assert all(line.endswith("ms a call") for line in lines)

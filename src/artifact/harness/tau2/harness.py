@@ -16,6 +16,7 @@ from artifact.errors import RequestError
 from artifact.harness.protocol import Item, Journal
 from artifact.harness.records import SCHEMA, HarnessCell, HarnessRecord
 from artifact.harness.tau2 import benchmark, endpoint
+from artifact.harness.tau2.affected import affected
 from artifact.harness.tau2.agreement import agreements, asked_sha256
 from artifact.harness.tau2.compile import CompiledPolicy, compile_policy, keep_compiled, read_compiled
 from artifact.harness.tau2.gate import Rung
@@ -132,7 +133,7 @@ class Airline:
         writes = [(name, arguments) for name, arguments in benchmark.gold_calls(task) if name in set(WriteTool)]
         subject = {
             "gold_writes": [{"tool": name, "arguments": arguments} for name, arguments in writes],
-            "idle_passes": benchmark.idle_passes(item.name), "unaffected": item.name not in benchmark.CORRECTED,
+            "idle_passes": benchmark.idle_passes(item.name), "unaffected": not affected(item.name),
             "policy_sha256": benchmark.policy_sha256(), "reference_sha256": self._reference.sha256,
             "rules": {"name": self._rules.name, "sha256": self._rules.sha256,
                       "rules": [rule.as_data() for rule in self._rules.rules]},

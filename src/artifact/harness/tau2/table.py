@@ -25,16 +25,16 @@ _HEADS = (("", "", "", "difference", "dis-", "wrong-", "vio-", "catch-", "re-", 
            "cut"))
 
 NOTES = (
-    "Passed: episodes with reward 1 of those completed; what infrastructure ended is left out and counted in the CSV. "
-    "95\\,\\% bootstrap intervals over tasks, none where all tasks say the same. Differences are paired by task and "
-    "seed, with the raw episodes of the same study and players, whatever the rules, since none acts there; discordant: "
-    "pairs that raw alone passes, and that the rung alone passes. To reference: the same rung under the reference rules "
-    "in place of raw, so that what compiling costs is told from the coupling. Wrongful: episodes whose end is wrong "
-    "through a write that no gold write equals. Violating: executed writes that the reference rules refuse. Catchable: "
-    "raw episodes in which such a write was tried. Refused: calls that the gate refused or bounced; of gold: among "
-    "them, calls that equal a gold write. Silent: episodes in which the agent never came to speak; cut: those that the "
-    "limit of messages ended. Floor: tasks that an agent passes by doing nothing. Unaffected: tasks whose gold writes "
-    "neither contradict the policy nor were corrected upstream.",
+    "Passed: episodes with reward 1 of those completed; what infrastructure ended is left out and counted in the CSV."
+    " 95\\,\\% bootstrap intervals over tasks, none where all tasks say the same. Differences are paired by task and "
+    "seed, with the raw episodes of the same study and players, whatever the rules, since none acts there; "
+    "discordant: pairs that raw alone passes, and that the rung alone passes. To reference: the same rung under the "
+    "reference rules in place of raw, so that what compiling costs is told from the coupling. Wrongful: episodes "
+    "whose final database is wrong through a write that no gold write equals. Violating: executed writes that the "
+    "reference rules refuse. Catchable: raw episodes in which such a write was tried. Refused: calls that the gate "
+    "refused or bounced; of gold: among them, calls that equal a gold write. Silent: episodes in which the agent "
+    "never came to speak; cut: those that the limit of messages ended. Floor: tasks that an agent passes by doing "
+    "nothing. Unaffected: tasks whose gold writes neither contradict the policy nor were corrected upstream.",
     "The paper's values are of its own models, rules and tasks; where it gives none, the cell is empty.",
 )
 
