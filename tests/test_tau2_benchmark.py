@@ -25,7 +25,8 @@ from artifact.cli.main import main
 from artifact.harness.batch import run_harness
 from artifact.harness.reader import iter_harness_logs
 from artifact.harness.tau2 import benchmark
-from artifact.harness.tau2.agreement import agreements, probes
+from artifact.harness.tau2.affected import affected, contradicted
+from artifact.harness.tau2.agreement import agreements, asked, prepared, probes
 from artifact.harness.tau2.dispatch import GatedDispatch
 from artifact.harness.tau2.gate import Rung
 from artifact.harness.tau2.harness import Airline
@@ -36,7 +37,7 @@ from artifact.harness.tau2.question import WriteTool
 from artifact.harness.tau2.records import RECORD_TYPES, ResultRecord
 from artifact.harness.tau2.rules import RuleSet, reference_rules
 from artifact.harness.tau2.scripted import scripted_agent, scripted_user
-from artifact.harness.tau2.simulate import Setting, simulate
+from artifact.harness.tau2.simulate import MAX_ERRORS, Setting, simulate
 from artifact.harness.tau2.trace import ToolCall
 from artifact.harness.tau2.wrong_writes import WrongWrite, wrong_writes
 from tau2_world import needs_benchmark
@@ -259,6 +260,89 @@ def test_agreement_tells_missed_from_wrongly_refused_calls():
     whole, part = agreements([RULES, some])
     assert (whole.agreed, whole.missed, whole.wrongly_refused) == (85, 0, 0) and sum(whole.verdicts) == 38
     assert part.missed == 85 - part.agreed == 5 and part.wrongly_refused == 0
+
+
+@pytest.mark.slow
+@pytest.mark.proof
+def test_optional_rules_refuse_no_prepared_gold_write_and_what_the_specification_says_of_verbatim_ones():
+    optional = {rule.id: rule for rule in reference_rules(("T1", "T2", "T3", "T4", "T5")).rules if rule.optional}
+    every = [asked(probe) for probe in probes()]
+    gold = [question for question, probe in zip(every, probes(), strict=True) if probe.is_gold]
+
+    def refuses(name, questions):
+        return sum(optional[name].refuses(question) for question in questions)
+
+    assert all(refuses(name, map(prepared, gold)) == 0 for name in optional)
+    assert refuses("T1", (prepared(question, "What would that cost?") for question in gold)) == len(gold) == 55
+    assert (refuses("T2", gold), refuses("T3", gold)) == (21, 40)
+    assert [RULES.refusals(question) for question in every] == [RULES.refusals(prepared(q)) for q in every]
+
+
+def test_twelve_refusals_do_not_end_an_episode():
+    wrong = next(one.call for one in cases() if one.rule == "C2")
+    records = []
+    simulate(benchmark.tasks()["0"], Setting(Rung.ENFORCEMENT, RULES, RULES), lambda environment, shown: (
+        scripted_agent(environment, [(str(wrong.tool), dict(wrong.arguments))] * 12, "Done.", records.append),
+        scripted_user(records.append)), records.append)
+    calls = [r for r in records if r.record == "dispatch"]
+    result = next(r for r in records if isinstance(r, ResultRecord))
+    assert len(calls) == 12 > MAX_ERRORS and not any(call.error or call.admitted for call in calls)
+    assert (result.termination, result.reward) == ("user_stop", 1.0)
+
+
+def test_a_gold_call_that_errs_in_any_way_is_passed_over_as_by_the_evaluator():
+    task = benchmark.tasks()["7"].model_copy(deep=True)
+    before = benchmark.gold_hash(task)
+    actions = task.evaluation_criteria.actions
+    misnamed = {"name": "cancel_reservation", "arguments": {"x": 1}}  # a TypeError, not the tools' ValueError
+    actions.append(actions[0].model_copy(update=misnamed))
+    assert benchmark.gold_hash(task) == before
+
+
+def test_corrected_tasks_are_affected_and_others_are_not():
+    assert all(affected(task) for task in ("7", "9", "14", "23", "35", "44"))
+    assert not any(affected(task) for task in ("0", "1", "26"))
+
+
+@pytest.mark.slow
+@pytest.mark.proof
+def test_the_affected_tasks_are_the_twelve_of_the_specification():
+    assert {task for task in benchmark.tasks() if contradicted(task)} == {task for task, *_ in CONTRADICTING}
+    assert {task for task in benchmark.tasks() if affected(task)} == {
+        *(task for task, *_ in CONTRADICTING), "14", "23", "35", "44"}
+
+
+@pytest.mark.slow
+def test_a_checkout_is_named_by_its_commit_and_its_own_tasks_decide_what_is_affected(tmp_path):
+    import tau2
+    package = Path(tau2.__file__).parent
+    domain = "data/tau2/domains/airline"
+    for path in (p for p in package.rglob("*") if p.is_file() and p.suffix != ".pyc"):
+        linked = tmp_path / "src" / "tau2" / path.relative_to(package)
+        linked.parent.mkdir(parents=True, exist_ok=True)
+        linked.symlink_to(path)
+    listed = tmp_path / "src" / "tau2" / domain / "tasks.json"
+    tasks = json.loads(listed.read_text("utf-8"))
+    for task in tasks:
+        if task["id"] in ("7", "14"):
+            task["evaluation_criteria"]["actions"] = []
+    listed.unlink()
+    listed.write_text(json.dumps(tasks), "utf-8")
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=t", "-c", "user.email=t@example.org"]
+    for command in (["init", "-q"], ["add", "src/tau2/" + domain], ["commit", "-qm", "tasks"]):
+        subprocess.run([*git, *command], check=True)
+    (tmp_path / ".git" / "info" / "exclude").write_text("*\n", "utf-8")
+    commit = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout[:12]
+    asked_ = """
+from artifact.harness.tau2 import benchmark
+from artifact.harness.tau2.affected import affected
+print(benchmark.benchmark_version(), [affected(task) for task in ("7", "14", "9", "0")])
+import tau2; print(tau2.__file__)
+"""
+    told = subprocess.run([sys.executable, "-c", asked_], check=True, capture_output=True, text=True,
+                          env={**os.environ, benchmark.CHECKOUT: str(tmp_path)}).stdout.splitlines()
+    assert told == [f"checkout {commit} [False, False, True, False]",
+                    str(tmp_path / "src" / "tau2" / "__init__.py")]
 
 
 def test_an_unknown_task_is_one_sentence(capsys, tmp_path):

@@ -18,6 +18,8 @@ RUN = ["run", "--study", "t", "--harness", "tau2", "--model", "scripted:gold"]
     (["--user-model", "scripted:caller"], ["brings its own user", "--user-model"]),
     (["--model", "qwen2.5-coder-0.5b", "--user-model", "scripted:liar"], ["scripted:liar", "scripted:caller"]),
     (["--rules", "compiled"], ["scripted agent", "--rules reference"]),
+    (["--model", "qwen2.5-coder-0.5b", "--rules", "compiled", "--optional-rules", "T1"],
+     ["--optional-rules", "compiled"]),
     (["--compiles", "0"], ["--compiles"]),
     (["--sizes", "5"], ["--sizes", "lifecycle", "--harness tau2"]),
     (["--corruption", "0.1"], ["--corruption"]),

@@ -2,18 +2,24 @@
 
 import asyncio
 import json
+from dataclasses import replace
 
 import pytest
 
+from artifact import paths
 from artifact.errors import RequestError
+from artifact.harness.tau2 import benchmark, harness
+from artifact.harness.tau2 import compile as compile_module
 from artifact.harness.tau2.agreement import Agreement
 from artifact.harness.tau2.compile import compile_policy, keep_compiled, read_compiled, rules_schema
-from artifact.harness.tau2.compile_table import compile_table, kept_compiles
+from artifact.harness.tau2.compile_table import KeptCompile, compile_table, kept_compiles
+from artifact.harness.tau2.plan import AirlinePlan
 from artifact.harness.tau2.question import WriteTool
 from artifact.harness.tau2.rules import REFERENCE, read_rule
 from artifact.harness.tau2.vocabulary import words
 from artifact.models.base import Reply
 
+WHO = {"name": "m", "weights": "abc", "endpoint": "http://127.0.0.1:1/v1"}
 TOOLS = {tool: {"name": str(tool), "description": "does it"} for tool in WriteTool}
 GOOD = {"refuse_when": [{"predicate": "insured", "args": {}, "is": False}], "reason": "not insured"}
 BAD = {"refuse_when": [{"predicate": "is_friendly", "args": {}, "is": False}], "reason": "unfriendly"}
@@ -27,7 +33,8 @@ def compiled(*answers):
         asked.append(messages)
         return Reply(waiting.pop(0) if len(waiting) > 1 else waiting[0])
 
-    return asyncio.run(compile_policy(ask, "m", "No {braces} harm.", TOOLS, temperature=0.0, seed=0)), asked
+    return asyncio.run(compile_policy(ask, "m", "No {braces} harm.", TOOLS, temperature=0.0, seed=0,
+                                      identity=WHO)), asked
 
 
 def rules(*listed):
@@ -85,20 +92,114 @@ def test_a_compile_is_kept_whole_and_read_again(tmp_path):
     path = tmp_path / "compiled" / "tau2.m.0.json"
     assert read_compiled(path) is None
     keep_compiled(policy, path)
-    assert read_compiled(path) == policy and list(kept_compiles([tmp_path])) == [policy]
+    assert read_compiled(path) == policy and [one.policy for one in kept_compiles([tmp_path])] == [policy]
     path.write_text("{")
     with pytest.raises(RequestError, match="damaged"):
         read_compiled(path)
 
 
-def test_the_table_shows_agreement_and_what_repeated_compiles_share():
-    first, _ = compiled(rules(GOOD))
-    verdicts = (True, False, False, True)
-    measured = [type(first)(**{**vars(first), "seed": seed, "agreement": Agreement(4, agreed, 1, 0, said)})
-                for seed, agreed, said in ((0, 3, verdicts), (1, 4, (True, True, False, True)))]
-    table = compile_table(measured)
-    assert "same verdict 0.75" in table.tex and "3/4" in table.tex and len(table.records) == 2
-    assert "not run" in compile_table([]).tex and "not run" in compile_table([first]).tex
+def test_a_kept_rule_that_is_none_any_more_is_one_sentence(tmp_path):
+    policy, _ = compiled(rules(GOOD))
+    policy.rules[0]["refuse_when"][0]["predicate"] = "is_friendly"
+    keep_compiled(policy, tmp_path / "kept.json")
+    with pytest.raises(RequestError, match=r"is_friendly.*delete it to compile anew"):
+        read_compiled(tmp_path / "kept.json")
+
+
+def test_a_compile_is_of_its_weights_policy_prompts_and_vocabulary(monkeypatch):
+    policy, _ = compiled(rules(GOOD))
+    of = ("No {braces} harm.", TOOLS)
+    assert policy.is_of(WHO, *of) and policy.is_of({**WHO, "endpoint": "http://127.0.0.1:2/v1"}, *of)
+    assert not policy.is_of({**WHO, "weights": "another"}, *of)
+    assert not policy.is_of(WHO, "Another policy.", TOOLS)
+    assert not policy.is_of(WHO, of[0], {**TOOLS, WriteTool.BOOK: {"name": "books otherwise"}})
+    older = replace(policy, identity=None, vocabulary_sha256="")
+    assert older.is_of({**WHO, "weights": "another"}, *of), "what an older file doesn't say isn't compared"
+    with monkeypatch.context() as patched:
+        patched.setattr(compile_module, "prompts_sha256", lambda: "other prompts")
+        assert not policy.is_of(WHO, *of)
+    fewer = dict(list(words().items())[1:])
+    monkeypatch.setattr(compile_module, "words", lambda: fewer)
+    assert not policy.is_of(WHO, *of)
+
+
+class Model:
+    """A model that answers every compile call alike, and counts them."""
+
+    name, weights, calls = "m", "abc", 0
+
+    def identity(self):
+        return {"name": self.name, "weights": self.weights}
+
+    async def complete(self, messages, **_):
+        self.calls += 1
+        return Reply(rules(GOOD))
+
+
+def test_a_run_keeps_its_compile_and_compares_it_anew_when_other_calls_are_asked(tmp_path, monkeypatch):
+    model, asked = Model(), {"now": "some calls"}
+    monkeypatch.setattr(benchmark, "policy", lambda: "A policy.")
+    monkeypatch.setattr(benchmark, "described_tools", lambda: TOOLS)
+    monkeypatch.setattr(harness, "asked_sha256", lambda: asked["now"])
+    monkeypatch.setattr(harness, "agreements", lambda compiled: [Agreement(1, 1, 0, 0, (True,), asked["now"])])
+
+    def compile_now():
+        airline = harness.Airline(AirlinePlan("s", "m", rules="compiled"))
+        return asyncio.run(airline._compiled(model, 0, tmp_path)).agreement.asked_sha256
+
+    assert (compile_now(), compile_now(), model.calls) == ("some calls", "some calls", 6)
+    asked["now"] = "other calls"
+    assert (compile_now(), model.calls) == ("other calls", 6), "compared anew, not compiled anew"
+    assert read_compiled(tmp_path / "compiled" / "tau2.m.0.json").agreement.asked_sha256 == "other calls"
+    model.weights = "another model under the same name"
+    assert (compile_now(), model.calls) == ("other calls", 12)
+
+
+def measured(*compiles):
+    """Compiles with temperature, agreement counts and verdicts; the first is greedy where it says so."""
+    policy, _ = compiled(rules(GOOD))
+    return [KeptCompile("s", replace(policy, seed=seed, temperature=temperature, agreement=Agreement(
+        4, agreed, missed, wrongly, said, "asked"))) for seed, (temperature, agreed, missed, wrongly, said)
+        in enumerate(compiles)]
+
+
+T, F = True, False  # the reference refuses the first two of four calls
+
+
+def test_the_table_has_the_verdicts_of_no_rule_and_what_compiles_at_one_temperature_share():
+    table = compile_table(measured((0.0, 2, 0, 2, (T, T, T, T)), (0.7, 4, 0, 0, (T, T, F, F)),
+                                   (0.7, 3, 1, 0, (T, F, F, F)), (0.7, 2, 2, 0, (F, F, F, F))))
+    baseline, greedy, *_, mean, deviation = table.records
+    assert (baseline["compile"], baseline["agreed"], baseline["missed"]) == ("admit all", 2, 2)
+    assert (greedy["rules"], greedy["distinct"], greedy["idle"]) == (6, 6, 1), "no certificate is insured"
+    assert (mean["compiles"], mean["agreed"], mean["missed"], mean["wrongly_refused"]) == (3, 3.0, 1.0, 0.0)
+    assert (deviation["compile"], deviation["agreed"]) == ("SD", 1.0)
+    assert mean["same_verdict"] == pytest.approx((0.75 + 0.5 + 0.75) / 3), "pairs of the sampled compiles alone"
+    assert "same verdict 0.67" in table.tex and "3/4" in table.tex and len(table.records) == 7
+
+
+def test_a_greedy_and_one_sampled_compile_have_no_variance_to_show():
+    table = compile_table(measured((0.0, 2, 0, 2, (T, T, T, T)), (0.7, 4, 0, 0, (T, T, F, F))))
+    assert [row["compile"] for row in table.records] == ["admit all", 0, 1] and "same verdict 0" not in table.tex
+
+
+def test_compiles_of_two_studies_or_compared_on_other_calls_are_not_averaged():
+    one, other = measured((0.7, 4, 0, 0, (T, T, F, F)), (0.7, 3, 1, 0, (T, F, F, F)))
+    assert "mean" not in {row["compile"] for row in compile_table([one, replace(other, study="t")]).records}
+    asked = replace(other.policy, agreement=replace(other.policy.agreement, asked_sha256="older"))
+    rows = [row["compile"] for row in compile_table([one, replace(other, policy=asked)]).records]
+    assert rows == ["admit all", "admit all", 0, 1]
+
+
+def test_the_table_without_compiles_or_agreement_says_so():
+    policy, _ = compiled(rules(GOOD))
+    assert "not run" in compile_table([]).tex and "not run" in compile_table([KeptCompile("s", policy)]).tex
+
+
+def test_admitting_everything_agrees_on_the_calls_that_the_reference_admits():
+    for one in kept_compiles([paths.RELEASED_LOGS]):
+        found = one.policy.agreement
+        assert (found.probes - found.refused_by_reference, found.probes) == (47, 85)
 
 
 def test_the_reference_file_is_a_rules_file_of_the_same_form():

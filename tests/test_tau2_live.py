@@ -7,15 +7,16 @@ import json
 import pytest
 
 from artifact.harness.batch import run_harness
-from artifact.harness.reader import iter_harness_logs
+from artifact.harness.reader import iter_harness_logs, record_types
 from artifact.harness.tau2 import benchmark
 from artifact.harness.tau2.gate import Rung
 from artifact.harness.tau2.harness import Airline
 from artifact.harness.tau2.measures import judge
 from artifact.harness.tau2.plan import CALLER, AirlinePlan
 from artifact.harness.tau2.players import CALLER_AGREES, CALLER_LISTENS
-from artifact.harness.tau2.records import RECORD_TYPES
+from artifact.harness.tau2.records import RECORD_TYPES, MessageRecord
 from artifact.harness.tau2.wrong_writes import wrong_writes
+from artifact.log.writer import LogWriter
 from chat_server import ChatServer, completion, error
 from tau2_world import needs_benchmark
 
@@ -77,6 +78,13 @@ def test_a_call_held_back_runs_when_it_is_made_again(tmp_path):
     assert (scored.passed, scored.wrongful, scored.repeats, scored.violating_writes) == (False, True, 1, 1)
 
 
+def test_a_twin_in_the_same_message_overrides_nothing(tmp_path):
+    twins = calls(("cancel_reservation", groundless()), ("cancel_reservation", groundless()))
+    log, agent, _, _ = conversation(tmp_path, (twins, DECLINES), rung=Rung.NOTICE)
+    assert [m["content"].startswith("[CALL HELD BACK]") for m in agent[1][-2:]] == [True, True]
+    assert (judge(log).passed, judge(log).repeats, judge(log).withdrawals) == (True, 0, 1)
+
+
 def test_of_two_calls_in_a_message_with_one_id_only_the_refused_one_is_left_out(tmp_path):
     both = calls(("get_reservation_details", groundless()),
                  ("cancel_reservation", groundless()))
@@ -108,6 +116,21 @@ def test_an_unknown_tool_is_an_error_result_and_the_episode_goes_on(tmp_path):
 def test_a_user_who_answers_nothing_is_no_failure_of_the_agent(tmp_path):
     log, _, _, _ = conversation(tmp_path, (DECLINES,), user_says=(said(""),))
     assert log.end.reason == "model_error" and "simulated user" in log.end.detail and not judge(log).completed
+    again, agent, _, _ = conversation(tmp_path, (DECLINES,), user_says=(WANTS, LEAVES))
+    assert again.end.reason == "completed" and judge(again).passed and len(agent) == 1
+
+
+def test_a_user_s_failure_in_an_older_log_is_passed_over_and_the_user_asked_again(tmp_path):
+    log, _, _, _ = conversation(tmp_path, (DECLINES,), user_says=(WANTS, said("")))
+    (path,) = tmp_path.rglob("*.harness.jsonl")
+    path.unlink()
+    older = LogWriter(path, record_types(RECORD_TYPES), durable=False)
+    failed = MessageRecord("user", "", failure="it answered neither words nor a call")
+    for record in (log.header, *log.records, failed, log.end):
+        older.write(record)
+    older.close()
+    log, _, user, _ = conversation(tmp_path, (DECLINES,), user_says=(LEAVES,))
+    assert log.end.reason == "completed" and judge(log).passed and len(user) == 1
 
 
 def test_a_server_that_fails_ends_the_episode_apart_and_the_same_command_goes_on_where_it_stopped(tmp_path):

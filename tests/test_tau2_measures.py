@@ -10,12 +10,14 @@ from artifact.harness.tau2.dispatch import without_refused
 from artifact.harness.tau2.intervals import discordant, paired_difference, pass1, share
 from artifact.harness.tau2.measures import judge
 from artifact.harness.tau2.numbers import airline_numbers
-from artifact.harness.tau2.records import DispatchRecord, ResultRecord
+from artifact.harness.tau2.records import DispatchRecord, MessageRecord, ResultRecord
+from artifact.harness.tau2.rules_table import rules_table
 from artifact.harness.tau2.table import airline_table, floor
 from artifact.log.records import ArmIdentity, EndReason, EndRecord
 from artifact.report.reported import load_reported
 
 CELL = HarnessCell("tau2", "an_agent", {"user": "a_user", "rules": "reference"})
+COMPILED = HarnessCell("tau2", "an_agent", {"user": "a_user", "rules": "compiled"})
 GOLD = {"tool": "cancel_reservation", "arguments": {"reservation_id": "R1"}}
 
 
@@ -26,11 +28,13 @@ def write(reservation="R1", **changes):
 
 
 def verdict(*calls, rung="raw", task="7", seed=0, reward=1.0, matches=True, reason=EndReason.COMPLETED, gold=(GOLD,),
-            idle=False, unaffected=True):
+            idle=False, unaffected=True, cell=CELL, study="s", max_steps=30, termination="user_stop", spoke=True):
     subject = {"gold_writes": list(gold), "idle_passes": idle, "unaffected": unaffected}
-    header = HarnessRecord(SCHEMA, "s", CELL, ArmIdentity(rung), task, seed, subject, "", {}, {}, {}, "now")
-    result = (ResultRecord("user_stop", reward, {}, matches, "hash"),) if reason is EndReason.COMPLETED else ()
-    return judge(HarnessLog(header, (*calls, *result), EndRecord(reason, 3)))
+    header = HarnessRecord(SCHEMA, study, cell, ArmIdentity(rung), task, seed, subject, "", {}, {},
+                           {"max_steps": max_steps}, "now")
+    said = (MessageRecord("user", "Hello"), *[MessageRecord("agent", "Hello")] * spoke)
+    result = (ResultRecord(termination, reward, {}, matches, "hash"),) if reason is EndReason.COMPLETED else ()
+    return judge(HarnessLog(header, (*said, *calls, *result), EndRecord(reason, 3)))
 
 
 def test_a_write_is_wrongful_when_it_is_no_gold_write_and_the_end_is_wrong():
@@ -65,6 +69,83 @@ def test_bounces_are_repeated_or_withdrawn():
               verdict(bounced, rung="notice", task="8")]
     row = next(r for r in airline_table(scored, ()).records if (r["tasks"], r["rung"]) == ("all", "notice"))
     assert (row["refused"], row["repeats"], row["withdrawals"], row["violating_writes"]) == (2, 1, 1, 1)
+
+
+def test_withdrawals_are_distinct_calls_that_were_not_made_again():
+    bounced = write(admitted=False, rules=("C2",), reference=("C2",))
+    again = write(rules=("C2",), reference=("C2",), repeated=True)
+    elsewhere = write("R2", admitted=False, rules=("C2",), reference=("C2",))
+
+    def counted(*calls):
+        scored = verdict(*calls, rung="notice")
+        return scored.repeats, scored.withdrawals
+
+    assert counted(bounced, again, again) == (2, 0), "twice overridden, never withdrawn"
+    assert counted(bounced, bounced) == (0, 1), "one call, bounced twice"
+    assert counted(bounced, replace(again, error=True)) == (0, 0), "what fails was not withdrawn"
+    assert counted(bounced, bounced, again) == (1, 0) and counted(bounced, elsewhere, again) == (1, 1)
+    assert verdict(bounced, rung="enforcement").withdrawals == 0
+
+
+def row(table, rung, tasks="all", **cell):
+    (found,) = (r for r in table.records if (r["rung"], r["tasks"]) == (rung, tasks)
+                and all(r[name] == value for name, value in cell.items()))
+    return found
+
+
+def test_compiled_enforcement_is_paired_with_raw_and_with_reference_enforcement_of_the_same_study():
+    tasks = [str(number) for number in range(8)]
+    raw = [verdict(task=task, reward=0.0) for task in tasks]
+    reference = [verdict(task=task, rung="enforcement", reward=float(task < "6")) for task in tasks]
+    compiled = [verdict(task=task, rung="enforcement", reward=float(task < "2"), cell=COMPILED) for task in tasks]
+    strangers = [verdict(task=task, cell=COMPILED, study="t") for task in tasks]
+    table = airline_table([*raw, *reference, *compiled, *strangers], ())
+    found = row(table, "enforcement", study="s", rules="compiled")
+    assert (found["difference"], found["pairs"], found["only_raw"], found["only_rung"]) == (0.25, 8, 0, 2)
+    assert found["difference_low"] < 0.25 < found["difference_high"]
+    assert (found["reference_difference"], found["reference_pairs"]) == (-0.5, 8)
+    assert (found["reference_only_reference"], found["reference_only_rung"]) == (4, 0)
+    table = airline_table([*raw, *reference, *compiled], ())
+    assert table.tex.count("to reference &  &  & $-0.50$") == 2 and "4, 0" in table.tex
+    assert row(table, "enforcement", rules="reference")["reference_difference"] == ""
+    numbers = {n.name: n.text for n in airline_numbers([*raw, *reference, *compiled])}
+    stem = "RqFourSAnAgentAUserCompiledEnforcement"
+    assert (numbers[f"{stem}Difference"], numbers[f"{stem}Pairs"], numbers[f"{stem}OnlyRung"]) == ("+0.25", "8", "2")
+
+
+def test_a_cell_s_own_raw_comes_first_and_runs_under_another_limit_are_no_pair():
+    mine, others = verdict(cell=COMPILED, reward=0.0), verdict(reward=1.0)
+    ran = verdict(cell=COMPILED, rung="enforcement")
+    assert row(airline_table([others, mine, ran], ()), "enforcement", rules="compiled")["difference"] == 1.0
+    longer = verdict(max_steps=200)
+    assert row(airline_table([longer, ran], ()), "enforcement", rules="compiled")["pairs"] == ""
+
+
+def test_equal_pairs_print_their_discordant_pairs_and_no_interval():
+    scored = [verdict(task=str(task), rung=rung) for task in range(5) for rung in ("raw", "enforcement")]
+    table = airline_table(scored, ())
+    assert "$+0.00$ & 0, 0" in table.tex and "[+0.00" not in table.tex and "[1.00" not in table.tex
+    assert row(table, "enforcement")["difference_low"] == 0.0, "the CSV has what was computed"
+
+
+def test_silent_and_cut_episodes_and_the_limit_are_in_the_table():
+    scored = [verdict(spoke=False), verdict(task="8", termination="max_steps"), verdict(task="9")]
+    table = airline_table(scored, ())
+    found = row(table, "raw")
+    assert (found["silent"], found["cut"], found["max_steps"]) == (1, 1, "30") and "at most 30 messages" in table.tex
+    numbers = {n.name: n.text for n in airline_numbers(scored)}
+    stem = "RqFourSAnAgentAUserReferenceRaw"
+    assert [numbers[stem + name] for name in ("Silent", "Cut", "MaxSteps")] == ["1/3", "1/3", "30"]
+
+
+def test_refusals_are_counted_by_rule_and_catchable_episodes_are_in_the_table():
+    both = write(admitted=False, rules=("C2", "A3"), reference=("C2",))
+    other = write("R2", admitted=False, rules=("C2",), reference=("C2",))
+    scored = [verdict(both, other, rung="enforcement"), verdict(write("R2", reference=("C2",))), verdict(task="8")]
+    rows = [(r["rung"], r["rule"], r["refused"], r["of_gold"]) for r in rules_table(scored).records]
+    assert rows == [("enforcement", "A3", 1, 1), ("enforcement", "C2", 2, 1)]
+    assert row(airline_table(scored, ()), "raw")["catchable"] == 1 and "C2 & 2 & 1" in rules_table(scored).tex
+    assert "not run" in rules_table([]).tex and "no refusals" in rules_table([verdict()]).tex
 
 
 def test_what_infrastructure_ended_is_neither_passed_nor_failed():

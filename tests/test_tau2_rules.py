@@ -7,12 +7,17 @@ from datetime import datetime
 import pytest
 
 from artifact.errors import RequestError
+from artifact.harness.tau2.agreement import prepared
+from artifact.harness.tau2.facts_conversation import affirms
 from artifact.harness.tau2.gate import PolicyGate, Rung
 from artifact.harness.tau2.question import WriteTool
+from artifact.harness.tau2.reach import distinct_rules, never_refuses
 from artifact.harness.tau2.rules import InvalidRule, RuleSet, load_rules, read_rule, reference_rules
 from artifact.harness.tau2.shown import state_block
 from artifact.harness.tau2.state import Customer
 from artifact.harness.tau2.trace import ToolCall, Trace
+from artifact.harness.tau2.vocabulary import MOST_HOURS
+from bench import gate_check
 from tau2_world import BACK, OUT, ask, booking, flights, world
 
 RULES = reference_rules()
@@ -156,6 +161,32 @@ def test_optional_rules_are_off_unless_asked_for(rule, trace, refuses):
     assert with_it == ([rule] if refuses else [])
 
 
+@pytest.mark.parametrize("rule", ["T1", "T4"])
+def test_what_the_user_said_is_unknown_before_the_user_said_anything(rule):
+    question = ask(world(insured=True), WriteTool.CANCEL, Trace(), reservation_id="R1")
+    assert reference_rules((rule,)).refusals(question) == ()
+
+
+@pytest.mark.parametrize(("message", "affirmed"), [
+    ("Yes, go ahead.", True), ("Yes!", True), ("ok", True), ("That\u2019s correct, please proceed", True),
+    ("Yes, no changes needed", True), ("No problem, go ahead", True), ("I confirm.", True),
+    ("No, that's not correct", False), ("I'm not sure", False), ("Don't proceed", False), ("I don\u2019t agree", False),
+    ("No, go ahead with the other one", False), ("Is that correct?", False), ("Please confirm the price", False),
+    ("Not ok", False), ("I can't agree to that", False), ("That is incorrect", False), ("", False),
+])
+def test_only_an_affirmation_affirms(message, affirmed):
+    assert affirms(message) is affirmed
+
+
+def test_a_call_is_compared_after_the_look_ups_and_the_yes_that_it_needs():
+    question = ask(world(insured=True), WriteTool.CANCEL, reservation_id="R1")
+    every = reference_rules(("T1", "T2", "T3", "T4", "T5"))
+    assert every.refusals(prepared(question)) == ()
+    assert [rule.id for rule in every.refusals(prepared(question, "Wait."))] == ["T1"]
+    of_another = replace(question, trace=after(ToolCall("get_user_details", {"user_id": "ann"})))
+    assert [rule.id for rule in RULES.refusals(prepared(of_another))] == ["A4"], "a wrong profile stays the only one"
+
+
 def test_the_reference_marks_what_is_inferred():
     assert {rule.id for rule in RULES.rules if rule.inferred} == {"A3", "A4", "S3"}
     assert len(RULES.rules) == 23 and {tool for rule in RULES.rules for tool in rule.tools} == set(WriteTool)
@@ -164,17 +195,32 @@ def test_the_reference_marks_what_is_inferred():
 def test_notice_bounces_once_and_judges_changed_arguments_afresh():
     gate = PolicyGate(RULES, Rung.NOTICE)
     first, same, other = bags(world(), 4, 1), bags(world(), 4, 1), bags(world(), 5, 1)
-    ruling = gate.judge(first)
+    ruling = gate.judge(first, 1)
     assert not ruling.admitted and ruling.rules == ("G2",) and "must be paid" in ruling.reason
-    assert gate.judge(same).admitted and not gate.judge(other).admitted
+    assert gate.judge(same, 2).admitted and gate.judge(same, 2).repeated and not gate.judge(other, 2).admitted
+
+
+def test_a_notice_is_overridden_only_from_a_later_message():
+    gate, twin = PolicyGate(RULES, Rung.NOTICE), bags(world(), 4, 1)
+    assert [gate.judge(twin, 1).admitted for _ in range(2)] == [False, False]
+    assert [gate.judge(twin, 2).admitted for _ in range(2)] == [True, True], "it was read by then"
+
+
+def test_a_notice_is_overridden_only_for_the_rules_that_it_named():
+    gate = PolicyGate(RULES, Rung.NOTICE)
+    unpaid, unpaid_and_cancelled = bags(world(), 4, 1), bags(world(cancelled=True), 4, 1)
+    assert not gate.judge(unpaid, 1).admitted
+    ruling = gate.judge(unpaid_and_cancelled, 2)
+    assert not ruling.admitted and ruling.rules == ("G2", "A3")
+    assert gate.judge(unpaid, 3).admitted and gate.judge(unpaid_and_cancelled, 3).admitted
 
 
 def test_enforcement_refuses_every_time_and_the_weaker_rungs_never():
     question = bags(world(), 4, 1)
     enforcing = PolicyGate(RULES, Rung.ENFORCEMENT)
-    assert [enforcing.judge(question).admitted for _ in range(3)] == [False] * 3
+    assert [enforcing.judge(question, message).admitted for message in range(3)] == [False] * 3
     for rung in (Rung.RAW, Rung.SHOWN):
-        ruling = PolicyGate(RULES, rung).judge(question)
+        ruling = PolicyGate(RULES, rung).judge(question, 1)
         assert ruling.admitted and ruling.rules == ("G2",)
 
 
@@ -187,8 +233,25 @@ def test_the_state_block_holds_facts_of_what_was_looked_up_and_no_verdict():
     assert state_block(world(), Trace(), datetime(2024, 5, 15, 15)) == ""
 
 
+@pytest.mark.parametrize(("created", "age"), [
+    (datetime(2024, 5, 14, 14, 35), "24 h 25 min ago"), (datetime(2024, 5, 14, 15), "24 h 0 min ago"),
+    (datetime(2024, 5, 15, 14, 59, 30), "0 h 0 min ago"),
+])
+def test_the_age_of_a_reservation_is_not_rounded_to_the_limit_that_it_is_compared_with(created, age):
+    trace = after(ToolCall("get_reservation_details", {"reservation_id": "R1"}))
+    block = state_block(world(created=created), trace, datetime(2024, 5, 15, 15))
+    assert f"made {created.isoformat()}, {age}" in block
+
+
 RULE = {"id": "X", "tool": ["cancel_reservation"], "reason": "no",
         "refuse_when": [{"predicate": "insured", "args": {}, "is": False}]}
+
+
+NOW = "2024-05-15T15:00:00"
+
+
+def fact(name, **arguments):
+    return {"refuse_when": [{"predicate": name, "args": arguments, "is": False}]}
 
 
 @pytest.mark.parametrize(("change", "words"), [
@@ -202,6 +265,19 @@ RULE = {"id": "X", "tool": ["cancel_reservation"], "reason": "no",
     ({"tool": ["calculate"]}, ["tool"]),
     ({"reason": ""}, ["reason"]),
     ({"code": "import os"}, ["code"]),
+    ({"optional": "yes"}, ["optional", "boolean"]),
+    ({"inferred": 1}, ["inferred", "boolean"]),
+    *[(fact("created_within_hours", hours=hours, now=NOW), ["created_within_hours", "hours"])
+      for hours in ("24", True, 1e12, float("inf"), float("nan"), 0, None)],
+    *[(fact("created_within_hours", hours=24, now=now), ["created_within_hours", "now"])
+      for now in ("2024-13-15T00:00:00", "2024-02-30T00:00:00", "0000-01-01T00:00:00", "2024-05-15T25:00:00",
+                  "2024-05-15", "2024-05-15T15:00:00Z", 1715785200)],
+    *[(fact("compensation_eligible", levels=["gold"], cabins=[], insured=insured), ["insured"])
+      for insured in ("no", 0, None)],
+    *[(fact("compensation_supported", levels=[], cabins=[], insured=True, rates={"delayed": rate}), ["rates"])
+      for rate in ("100", 100.0, True, 0)],
+    (fact("cabin_in", values="economy"), ["values"]),
+    (fact("bags_paid", op=">", value="owed", allowance={"gold": {"economy": "3"}}), ["allowance"]),
 ])
 def test_what_is_no_rule_is_said_in_one_sentence(change, words):
     with pytest.raises(InvalidRule) as caught:
@@ -228,6 +304,35 @@ def test_a_rules_file_that_cannot_be_used_is_one_sentence(tmp_path, content, wor
     assert all(word in str(caught.value) for word in words)
 
 
+def test_the_largest_age_and_any_time_that_is_read_can_be_computed_with():
+    for now in ("0001-01-01T00:00:00", "9999-12-31T23:59:59"):
+        rule = read_rule({**RULE, **fact("created_within_hours", hours=MOST_HOURS, now=now)})
+        rule.refuses(ask(world(), WriteTool.CANCEL, reservation_id="R1"))
+
+
+def test_a_rule_that_can_refuse_nothing_is_told_from_one_that_can():
+    assert not any(never_refuses(rule) for rule in reference_rules(("T1", "T2", "T3", "T4", "T5")).rules)
+
+    def never(tool, *conditions):
+        return never_refuses(read_rule({**RULE, "tool": tool, "refuse_when": [
+            {"predicate": name, "args": arguments, "is": expected} for name, arguments, expected in conditions]}))
+
+    booking_, cancelling = ["book_reservation"], ["cancel_reservation"]
+    both = booking_ + cancelling
+    bookable, insured = ("flights_bookable", {}, False), ("insured", {}, True)
+    assert never(cancelling, bookable) and not never(booking_, bookable) and not never(both, bookable)
+    assert never(["send_certificate"], ("passenger_count", {"op": ">", "value": 9}, True))
+    assert never(booking_, ("passenger_count", {"op": "!=", "value": "reservation"}, True))
+    assert never(cancelling, insured, ("insured", {}, False)) and not never(cancelling, insured, insured)
+    assert never(["update_reservation_baggages"], ("bags_paid", {"op": ">", "value": "owed", "allowance": {}}, True))
+
+
+def test_rules_that_say_the_same_are_counted_once():
+    again = {**RULE, "id": "Y", "reason": "no, again", "refuse_when": RULE["refuse_when"] * 2}
+    other = {**RULE, "id": "Z", "refuse_when": [{**RULE["refuse_when"][0], "is": True}]}
+    assert distinct_rules(RuleSet("x", tuple(map(read_rule, (RULE, again, other))))) == 2
+
+
 def test_rules_survive_a_round_trip_and_their_hash_follows_their_words():
     again = RuleSet("again", tuple(read_rule(rule.as_data()) for rule in RULES.rules))
     assert again.sha256 == RULES.sha256
@@ -239,3 +344,10 @@ def test_bags_follow_the_owner_s_level():
     state = world()
     state.customers["kim"] = Customer("kim", "gold", {"card": "credit_card"}, ("R1",))
     assert refused(bags(state, 6, 0)) == [] and refused(bags(state, 7, 0)) == ["G2"]
+
+
+def test_the_benchmark_of_the_gate_has_a_line_for_each_tool(capsys):
+    gate_check.main(["--calls", "2"])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(gate_check.CALLS) and set(gate_check.CALLS) == set(WriteTool)
+    assert all(line.endswith("ms a call") for line in lines)

@@ -22,7 +22,8 @@ def add_options(run: argparse.ArgumentParser) -> None:
                                                "reads out the task's note and agrees to everything")
     airline.add_argument("--rules", default="reference", help="reference (default), compiled by the agent's own model, "
                                                               "or a rules file")
-    airline.add_argument("--optional-rules", help="optional rules to switch on, e.g. T1,T2")
+    airline.add_argument("--optional-rules", help="optional rules of the reference or the rules file to "
+                                                       "switch on, e.g. T1,T2")
     airline.add_argument("--compiles", type=int, default=1, help="compiles of the policy; the first is in force, the "
                                                                  "others measure the variance")
     airline.add_argument("--max-steps", type=int, default=200, help="messages after which an episode ends")
@@ -58,6 +59,7 @@ def print_verdicts(sources: Sequence[Path], *, as_json: bool) -> None:
     """Print what the logs of this harness show, a line for each cell and rung."""
     from artifact.harness.tau2.intervals import pass1
     from artifact.harness.tau2.measures import judged
+    from artifact.harness.tau2.rules_table import refusals_by_rule
     from artifact.harness.tau2.table import estimate_text, floor
 
     verdicts = judged(sources)
@@ -74,7 +76,10 @@ def print_verdicts(sources: Sequence[Path], *, as_json: bool) -> None:
         print(f"{cell} {rung}: pass^1 {estimate_text(pass1(group))}, {sum(v.passed for v in done)}/{len(done)} "
               f"(doing nothing {idle}/{tasks}); wrongful episodes {sum(v.wrongful for v in done)}; violating writes "
               f"{sum(v.violating_writes for v in done)}; refused {sum(len(v.refusals) for v in done)}, of gold "
-              f"{sum(v.refused_gold for v in done)}{excluded}")
+              f"{sum(v.refused_gold for v in done)}; silent {sum(v.silent for v in done)}, cut "
+              f"{sum(v.cut for v in done)}{excluded}")
+        for rule, refused, of_gold in refusals_by_rule(group):
+            print(f"    {rule}: refused {refused}, of gold {of_gold}")
 
 
 def _names(text: str | None) -> tuple[str, ...]:

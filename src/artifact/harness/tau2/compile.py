@@ -8,6 +8,7 @@ import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,10 @@ class CompiledPolicy:
         What was asked and answered.
     agreement : Agreement or None
         Its verdicts beside the reference's; None where they weren't compared.
+    identity : dict or None
+        What the compiling model says of itself, weights among it, its address aside; None in older files.
+    vocabulary_sha256 : str
+        Hash over the facts, tools and schema that were offered; empty in older files.
     """
 
     model: str
@@ -60,8 +65,16 @@ class CompiledPolicy:
     rejected: tuple[str, ...]
     calls: tuple[Call, ...]
     agreement: Agreement | None = None
+    identity: dict[str, Any] | None = None
+    vocabulary_sha256: str = ""
 
-    @property
+    def is_of(self, identity: Mapping[str, Any], policy: str, tools: Mapping[str, Any]) -> bool:
+        """Whether compiling now would ask the same of the same model; what an older file doesn't say isn't compared."""
+        return ((self.policy_sha256, self.prompts_sha256) == (_sha256(policy), prompts_sha256())
+                and self.identity in (None, _whose(identity))
+                and self.vocabulary_sha256 in ("", _vocabulary_sha256(tools)))
+
+    @cached_property
     def usable(self) -> RuleSet:
         """The usable rules, none among them."""
         return RuleSet(self.model, tuple(read_rule(rule) for rule in self.rules))
@@ -85,7 +98,7 @@ _COMPILED = TypeAdapter(CompiledPolicy)
 
 
 async def compile_policy(ask: Ask, model: str, policy: str, tools: Mapping[str, Any], *, temperature: float,
-                         seed: int) -> CompiledPolicy:
+                         seed: int, identity: Mapping[str, Any]) -> CompiledPolicy:
     """Compile a policy.
 
     Parameters
@@ -100,6 +113,8 @@ async def compile_policy(ask: Ask, model: str, policy: str, tools: Mapping[str, 
         What the agent is told of each tool, by its name.
     temperature, seed : float, int
         What `ask` samples with, for the record.
+    identity : mapping
+        What the model says of itself, for the record.
     """
     rules: list[dict[str, Any]] = []
     rejected: list[str] = []
@@ -115,8 +130,24 @@ async def compile_policy(ask: Ask, model: str, policy: str, tools: Mapping[str, 
         rejected += reader.problems if answer.value is None else []
         if answer.value is None and not reader.problems:
             rejected.append(f"the answer for {tool} can't be used: {answer.error}")
-    digest = hashlib.sha256(policy.encode()).hexdigest()
-    return CompiledPolicy(model, digest, prompts_sha256(), temperature, seed, rules, tuple(rejected), tuple(calls))
+    return CompiledPolicy(model, _sha256(policy), prompts_sha256(), temperature, seed, rules, tuple(rejected),
+                          tuple(calls), identity=_whose(identity), vocabulary_sha256=_vocabulary_sha256(tools))
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _whose(identity: Mapping[str, Any]) -> dict[str, Any]:
+    """A model's identity as it reads from a file; a server may have been started anew on another port."""
+    told: dict[str, Any] = orjson.loads(orjson.dumps(dict(identity)))
+    told.pop("endpoint", None)
+    return told
+
+
+def _vocabulary_sha256(tools: Mapping[str, Any]) -> str:
+    offered = [_vocabulary(), rules_schema(), {str(name): described for name, described in tools.items()}]
+    return _sha256(orjson.dumps(offered, option=orjson.OPT_SORT_KEYS).decode())
 
 
 class _Reader:
@@ -197,14 +228,18 @@ def read_compiled(path: Path) -> CompiledPolicy | None:
     Raises
     ------
     RequestError
-        When the file is damaged.
+        When the file is damaged, or holds a rule that can't be used.
     """
     if not path.is_file():
         return None
     try:
-        return _COMPILED.validate_json(path.read_bytes())
+        compiled = _COMPILED.validate_json(path.read_bytes())
+        compiled.usable  # noqa: B018  (rules are read when they are asked for)
     except ValidationError:
         raise RequestError(f"{path} is damaged; delete it to compile anew") from None
+    except InvalidRule as error:
+        raise RequestError(f"{path}: {error}; delete it to compile anew") from None
+    return compiled
 
 
 def keep_compiled(policy: CompiledPolicy, path: Path) -> None:

@@ -60,7 +60,7 @@ class GatedDispatch:
         question = Question(call, self.state, self._trace_now())
         before = question.reservation
         is_write = call.tool in _WRITES and message.requestor == "assistant"
-        ruling = self._gate.judge(question) if is_write else Ruling(True)
+        ruling = self._gate.judge(question, len(self._conversation())) if is_write else Ruling(True)
         against = tuple(rule.id for rule in self._reference.refusals(question)) if is_write else ()
         if ruling.admitted:
             answer = self._original(message)

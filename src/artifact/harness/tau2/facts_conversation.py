@@ -5,8 +5,24 @@ import re
 from artifact.harness.tau2.question import Question, WriteTool, text
 from artifact.harness.tau2.vocabulary import Answer, Arguments, CountOf, Predicate, Record
 
-_AFFIRMATION = re.compile(r"\b(yes|yeah|yep|yup|sure|ok|okay|confirm(ed)?|go ahead|proceed|please do|sounds good|"
-                          r"that works|correct|agreed?)\b", re.IGNORECASE)
+_AFFIRMATION = re.compile(r"\b(yes|yeah|yep|yup|sure|ok|okay|(?<!please )(?<!you )(?<!to )confirm(ed)?|go ahead|"
+                          r"proceed|please do|sounds good|that works|correct|agreed?)\b")
+_NEGATION = re.compile(r"\b(no|not|never|cannot|without|wrong)\b|n't\b")
+_REFUSAL = re.compile(r"\W*(no(?! problem| worries)|nope|nah)\b")
+_CLAUSE = re.compile(r"[^.!?;,:\n]+\??")
+
+
+def affirms(message: str) -> bool:
+    """Whether a message holds an affirmation, read clause by clause.
+
+    A clause with a negation affirms nothing ("I'm not sure"), nor does a question ("Is that correct?"), and a message
+    that begins with a no affirms nothing whatever follows.
+    """
+    words = message.lower().replace("\u2019", "'")
+    if _REFUSAL.match(words):
+        return False
+    return any(_AFFIRMATION.search(clause) and not _NEGATION.search(clause) and not clause.endswith("?")
+               for clause in _CLAUSE.findall(words))
 
 
 def _customer_id(question: Question) -> str | None:
@@ -43,12 +59,13 @@ def _fetched(question: Question, arguments: Record) -> Answer:
 
 def _user_confirmed(question: Question, _: Arguments) -> Answer:
     messages = question.trace.user_messages
-    return bool(messages) and _AFFIRMATION.search(messages[-1]) is not None
+    return affirms(messages[-1]) if messages else None
 
 
 def _user_id_stated(question: Question, _: Arguments) -> Answer:
     customer = _customer_id(question)
-    return None if customer is None else any(customer in message for message in question.trace.user_messages)
+    messages = question.trace.user_messages
+    return any(customer in message for message in messages) if customer is not None and messages else None
 
 
 def _calls_in_message(question: Question, arguments: CountOf) -> Answer:

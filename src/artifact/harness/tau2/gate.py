@@ -1,7 +1,7 @@
 """How strongly the rules act on the agent's writes: the four rungs at tool dispatch.
 
 Invariants: under enforcement no write that the rules refuse is ever executed; under notice it is executed only when
-the same call was refused before.
+the same call was held back in an earlier message, for every rule that is against it now.
 """
 
 from dataclasses import dataclass
@@ -45,6 +45,10 @@ class Ruling:
 class PolicyGate:
     """A rule set on one rung, for one episode.
 
+    A notice can be overridden once it was read: by the same call in a later message than the one that was held back,
+    not by its twin beside it. It is overridden for the rules that it named; when another rule has come to be against
+    the call, it is held back once more. What was overridden once stays so.
+
     Parameters
     ----------
     rules : RuleSet
@@ -55,16 +59,25 @@ class PolicyGate:
 
     def __init__(self, rules: RuleSet, rung: Rung) -> None:
         self._rules, self._rung = rules, rung
-        self._bounced: set[str] = set()
+        self._named: dict[tuple[str, str], int] = {}  # call and rule -> the message in which the rule was named
 
-    def judge(self, question: Question) -> Ruling:
-        """Rule on a write before it is dispatched."""
+    def judge(self, question: Question, message: int) -> Ruling:
+        """Rule on a write before it is dispatched.
+
+        Parameters
+        ----------
+        question : Question
+            The write.
+        message : int
+            Number of the agent's message that makes it.
+        """
         against = self._rules.refusals(question)
         names = tuple(rule.id for rule in against)
         if not against or self._rung in (Rung.RAW, Rung.SHOWN):
             return Ruling(True, names)
         call = question.call.canonical
-        if self._rung is Rung.NOTICE and call in self._bounced:
+        if self._rung is Rung.NOTICE and all(self._named.get((call, name), message) < message for name in names):
             return Ruling(True, names, repeated=True)
-        self._bounced.add(call)
+        for name in names:
+            self._named.setdefault((call, name), message)
         return Ruling(False, names, " ".join(rule.reason for rule in against))

@@ -16,7 +16,8 @@ from artifact.errors import RequestError
 from artifact.harness.protocol import Item, Journal
 from artifact.harness.records import SCHEMA, HarnessCell, HarnessRecord
 from artifact.harness.tau2 import benchmark, endpoint
-from artifact.harness.tau2.agreement import agreements
+from artifact.harness.tau2.affected import affected
+from artifact.harness.tau2.agreement import agreements, asked_sha256
 from artifact.harness.tau2.compile import CompiledPolicy, compile_policy, keep_compiled, read_compiled
 from artifact.harness.tau2.gate import Rung
 from artifact.harness.tau2.plan import CALLER, COMPILED, REFERENCE, AirlinePlan
@@ -97,20 +98,20 @@ class Airline:
 
     async def _compiled(self, model: ChatModel, number: int, folder: Path) -> CompiledPolicy:
         path = folder / "compiled" / f"{HarnessCell(self.name, model.name).slug}.{number}.json"
-        kept = read_compiled(path)
-        if kept is not None and (kept.policy_sha256, kept.prompts_sha256) == (benchmark.policy_sha256(),
-                                                                              prompts_sha256()):
-            return kept
         temperature = COMPILE_TEMPERATURE if number else 0.0
+        identity, policy, tools = model.identity(), benchmark.policy(), benchmark.described_tools()
 
         async def ask(messages: list[Message], *, purpose: str, schema: dict[str, Any]) -> Reply:
             return await model.complete(messages, max_tokens=BUDGETS["no_think"].compile, temperature=temperature,
                                         seed=number, session=f"compile:state/{number}", schema=schema)
 
-        compiled = await compile_policy(ask, model.name, benchmark.policy(), benchmark.described_tools(),
-                                        temperature=temperature, seed=number)
-        compiled = replace(compiled, agreement=agreements([compiled.usable])[0])
-        keep_compiled(compiled, path)
+        compiled = read_compiled(path)
+        if compiled is None or not compiled.is_of(identity, policy, tools):
+            compiled = await compile_policy(ask, model.name, policy, tools, temperature=temperature, seed=number,
+                                            identity=identity)
+        if compiled.agreement is None or compiled.agreement.asked_sha256 != asked_sha256():
+            compiled = replace(compiled, agreement=agreements([compiled.usable])[0])
+            keep_compiled(compiled, path)
         return compiled
 
     def items(self) -> Sequence[Item]:
@@ -132,7 +133,7 @@ class Airline:
         writes = [(name, arguments) for name, arguments in benchmark.gold_calls(task) if name in set(WriteTool)]
         subject = {
             "gold_writes": [{"tool": name, "arguments": arguments} for name, arguments in writes],
-            "idle_passes": benchmark.idle_passes(item.name), "unaffected": item.name not in benchmark.CORRECTED,
+            "idle_passes": benchmark.idle_passes(item.name), "unaffected": not affected(item.name),
             "policy_sha256": benchmark.policy_sha256(), "reference_sha256": self._reference.sha256,
             "rules": {"name": self._rules.name, "sha256": self._rules.sha256,
                       "rules": [rule.as_data() for rule in self._rules.rules]},

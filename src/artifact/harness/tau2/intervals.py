@@ -10,7 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from artifact.harness.records import HarnessCell
+from artifact.harness.tau2.gate import Rung
 from artifact.harness.tau2.measures import Verdict
+from artifact.harness.tau2.plan import REFERENCE
 
 RESAMPLES = 10_000
 _SEED = 20
@@ -64,10 +67,37 @@ def discordant(lower: Iterable[Verdict], upper: Iterable[Verdict]) -> tuple[int,
             sum(above.passed and not below.passed for below, above in pairs))
 
 
+def raw_beside(verdicts: Iterable[Verdict], study: str, cell: HarnessCell) -> list[Verdict]:
+    """The raw episodes that a cell's are paired with, its own first.
+
+    No rule acts on the raw rung, so those of a cell that differs in its rules alone do as well.
+    """
+    raw = [verdict for verdict in _same_players(verdicts, study, cell) if verdict.rung == Rung.RAW]
+    return sorted(raw, key=lambda verdict: (verdict.cell != cell, verdict.cell.slug))
+
+
+def reference_beside(verdicts: Iterable[Verdict], study: str, cell: HarnessCell, rung: str) -> list[Verdict]:
+    """A rung's episodes under the reference rules, for a cell under others: the rest between them isn't coupling."""
+    if cell.settings.get("rules") == REFERENCE:
+        return []
+    return [verdict for verdict in _same_players(verdicts, study, cell)
+            if verdict.rung == rung and verdict.cell.settings.get("rules") == REFERENCE]
+
+
+def _same_players(verdicts: Iterable[Verdict], study: str, cell: HarnessCell) -> Iterator[Verdict]:
+    def players(of: HarnessCell) -> tuple[str, dict[str, str]]:
+        return of.model, {name: value for name, value in of.settings.items() if name != "rules"}
+
+    return (verdict for verdict in verdicts if verdict.study == study and players(verdict.cell) == players(cell))
+
+
 def _pairs(lower: Iterable[Verdict], upper: Iterable[Verdict]) -> Iterator[tuple[Verdict, Verdict]]:
-    first = {(verdict.task, verdict.seed): verdict for verdict in lower if verdict.completed}
+    first: dict[tuple[str, int, int | None], Verdict] = {}
+    for verdict in lower:
+        if verdict.completed:
+            first.setdefault((verdict.task, verdict.seed, verdict.max_steps), verdict)
     for verdict in upper:
-        before = first.get((verdict.task, verdict.seed))
+        before = first.get((verdict.task, verdict.seed, verdict.max_steps))
         if verdict.completed and before is not None:
             yield before, verdict
 

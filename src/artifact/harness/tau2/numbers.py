@@ -1,11 +1,12 @@
 """What the text on the airline study may cite."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from artifact.harness.tau2.gate import Rung
-from artifact.harness.tau2.intervals import pass1
+from artifact.harness.tau2.intervals import discordant, paired_difference, pass1, raw_beside
 from artifact.harness.tau2.measures import Verdict
 from artifact.harness.tau2.rules import reference_rules
+from artifact.harness.tau2.table import limits
 from artifact.report.numbers import Number
 from artifact.report.tables import NOT_RUN_TEXT
 from artifact.report.tex import macro_name
@@ -31,10 +32,21 @@ def airline_numbers(verdicts: Sequence[Verdict]) -> list[Number]:
         stem = macro_name("rq4", study, model, *settings, rung)
         where = f"study {study}, agent {model}, {', '.join(settings)}, rung {rung}, completed episodes"
         numbers += [Number(stem + name, text, where) for name, text in _values(mine).items()]
+        if rung != Rung.RAW:
+            raw = raw_beside(verdicts, study, mine[0].cell) if mine else []
+            numbers += [Number(stem + name, text, f"{where}, paired with raw by task and seed")
+                        for name, text in _paired(raw, mine).items()]
     return numbers
 
 
-def _values(verdicts: Iterable[Verdict]) -> dict[str, str]:
+def _paired(raw: Sequence[Verdict], mine: Sequence[Verdict]) -> dict[str, str]:
+    found, (only_raw, only_rung) = paired_difference(raw, mine), discordant(raw, mine)
+    told = {"Pairs": str(found.episodes), "OnlyRaw": str(only_raw), "OnlyRung": str(only_rung),
+            "Difference": f"{found.value:+.2f}" if found.value is not None else ""}
+    return told if found.episodes else dict.fromkeys(told, NOT_RUN_TEXT)
+
+
+def _values(verdicts: Sequence[Verdict]) -> dict[str, str]:
     done = [verdict for verdict in verdicts if verdict.completed]
     unaffected = [verdict for verdict in done if verdict.unaffected]
     passing = pass1(done)
@@ -46,5 +58,9 @@ def _values(verdicts: Iterable[Verdict]) -> dict[str, str]:
         "Violating": str(sum(v.violating_writes for v in done)),
         "Refused": str(sum(len(v.refusals) for v in done)),
         "RefusedGold": str(sum(v.refused_gold for v in done)),
+        "Catchable": f"{sum(v.catchable for v in done)}/{len(done)}",
+        "Silent": f"{sum(v.silent for v in done)}/{len(done)}",
+        "Cut": f"{sum(v.cut for v in done)}/{len(done)}",
+        "MaxSteps": limits(done),
     }
     return told if done else dict.fromkeys(told, NOT_RUN_TEXT)

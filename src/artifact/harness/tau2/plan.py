@@ -33,7 +33,7 @@ class AirlinePlan:
     rules : str
         ``reference``, ``compiled``, or the path of a rules file.
     optional : tuple of str
-        Optional reference rules to switch on.
+        Optional rules of the reference or the rules file to switch on.
     compiles : int
         How often the policy is compiled: the first compile is in force, the others measure the variance.
     max_steps : int
@@ -59,6 +59,9 @@ class AirlinePlan:
                                f"{', '.join(f'scripted:{name}' for name in POLICIES)}")
         if self.policy is not None and self.rules == COMPILED:
             raise RequestError("a scripted agent can't compile the policy; use --rules reference or a rules file")
+        if self.rules == COMPILED and self.optional:
+            raise RequestError("optional rules belong to the reference or a rules file, and compiled rules have none; "
+                               "leave out --optional-rules")
         if self.policy is not None and self.user_model is not None:
             raise RequestError("a scripted agent brings its own user; leave out --user-model")
         if self.user_model is not None and self.user_model.startswith("scripted:") and not self.caller:

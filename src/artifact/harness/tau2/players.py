@@ -1,7 +1,8 @@
 """Agent and user of a live run: the benchmark's own, with a log of what they answered.
 
 An answer that the log holds from an earlier run is given again without asking a model, so that a killed episode goes
-on where it stopped. An answer that can't be used is logged as a failure of who gave it.
+on where it stopped. An answer of the agent that can't be used is logged as its failure; one of the user ends the
+episode like a server's, and the next run asks again.
 """
 
 import json
@@ -55,15 +56,19 @@ class Memory:
         AgentFailure, UserFailure
             When it can't be used.
         """
+        while self.recorded and self.recorded[0].speaker == "user" and self.recorded[0].failure:
+            self.write(self.recorded.pop(0))  # an older log holds the user's failure; the user is asked anew
         if self.recorded:
             record = self.recorded.pop(0)
             assert record.speaker == speaker, "the recorded conversation took another course"
             self.seconds += record.usage.latency_s
         else:
             record = _asked(speaker, ask)
+        if record.failure and speaker == "user":  # not written: the same command asks again
+            raise UserFailure(record.failure)
         self.write(record)
         if record.failure:
-            raise (AgentFailure if speaker == "agent" else UserFailure)(record.failure)
+            raise AgentFailure(record.failure)
         return record
 
 

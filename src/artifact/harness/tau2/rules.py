@@ -12,11 +12,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError
 
 from artifact.errors import RequestError
 from artifact.harness.tau2.question import Question, WriteTool
-from artifact.harness.tau2.vocabulary import Arguments, words
+from artifact.harness.tau2.vocabulary import Answer, Arguments, words
 
 REFERENCE = Path(__file__).with_name("rules") / "reference.json"
 
@@ -25,7 +25,7 @@ class _ConditionText(BaseModel):
     model_config = ConfigDict(extra="forbid")
     predicate: str
     args: dict[str, Any] = {}
-    holds: Annotated[bool, Field(alias="is", strict=True)] = True
+    holds: Annotated[StrictBool, Field(alias="is")] = True
 
 
 class _RuleText(BaseModel):
@@ -35,8 +35,8 @@ class _RuleText(BaseModel):
     refuse_when: Annotated[list[_ConditionText], Field(min_length=1)]
     reason: Annotated[str, Field(min_length=1, max_length=400)]
     source: str = ""
-    inferred: bool = False
-    optional: bool = False
+    inferred: StrictBool = False
+    optional: StrictBool = False
 
 
 class InvalidRule(ValueError):
@@ -51,9 +51,13 @@ class Condition:
     arguments: Arguments
     expected: bool
 
+    def answer(self, question: Question) -> Answer:
+        """What the predicate says, whatever is expected."""
+        return _WORDS[self.predicate].answer(question, self.arguments)
+
     def holds(self, question: Question) -> bool:
         """Whether it holds; never when the answer is unknown."""
-        return _WORDS[self.predicate].answer(question, self.arguments) is self.expected
+        return self.answer(question) is self.expected
 
 
 @dataclass(frozen=True)

@@ -53,11 +53,12 @@ def _customer(customer: Customer) -> str:
 
 def _reservation(reservation: Reservation, state: AirlineState, now: datetime) -> str:
     owner = state.customer(reservation.customer)
-    hours = (now - reservation.created).total_seconds() / 3600
+    hours, minutes = divmod(int((now - reservation.created).total_seconds()) // 60, 60)
     flights = ", ".join(f"{s.flight} {s.date} {s.origin}-{s.destination} "
                         f"{state.flight_status(s.flight, s.date) or 'status unknown'}" for s in reservation.segments)
     facts = [f"reservation {reservation.id} of {reservation.customer}: {reservation.cabin}",
-             f"made {hours:.0f} hours ago", "insured" if reservation.insured else "not insured",
+             f"made {reservation.created.isoformat()}, {hours} h {minutes} min ago",
+             "insured" if reservation.insured else "not insured",
              f"{reservation.passengers} passengers", f"{reservation.bags} bags, {reservation.paid_bags} of them paid"]
     if owner is not None and owner.level in _FREE_BAGS and reservation.cabin in _FREE_BAGS_BY_CABIN:
         free = (_FREE_BAGS[owner.level] + _FREE_BAGS_BY_CABIN[reservation.cabin]) * reservation.passengers

@@ -5,9 +5,10 @@ Numbers and tables of the policy are arguments, so who writes rules, person or m
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool
 
 from artifact.harness.tau2.question import Comparison, Question
 
@@ -16,6 +17,10 @@ Level = Literal["regular", "silver", "gold"]
 FlightStatus = Literal["available", "on time", "delayed", "flying", "landed", "cancelled"]
 PaymentKind = Literal["credit_card", "gift_card", "certificate"]
 Count = Annotated[int, Field(ge=0, strict=True)]
+
+Rate = Annotated[int, Field(gt=0, strict=True)]
+MOST_HOURS = 24 * 366 * 10
+"""Ages beyond it mean nothing to an airline, and could not be computed with."""
 
 Answer = bool | None
 """What a predicate answers; None is unknown."""
@@ -39,11 +44,20 @@ class Statuses(Arguments):
     values: Annotated[list[FlightStatus], Field(min_length=1)]
 
 
+def _moment(text: str) -> str:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"there is no such time as {text}") from None
+    return text
+
+
 class Age(Arguments):
     """An age in hours, and the time now."""
 
-    hours: Annotated[float, Field(gt=0)]
-    now: Annotated[str, Field(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}$")]
+    hours: Annotated[float, Field(gt=0, le=MOST_HOURS, strict=True)]
+    now: Annotated[str, Field(pattern="^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3])"
+                                      ":[0-5][0-9]:[0-5][0-9]$"), AfterValidator(_moment)]
 
 
 class PassengerCount(Arguments):
@@ -81,13 +95,13 @@ class Eligible(Arguments):
 
     levels: list[Level]
     cabins: list[Cabin]
-    insured: bool
+    insured: StrictBool
 
 
 class Supported(Eligible):
     """What is compensated: an amount a passenger by flight status, some only after a change or cancellation."""
 
-    rates: Annotated[dict[FlightStatus, Annotated[int, Field(gt=0)]], Field(min_length=1)]
+    rates: Annotated[dict[FlightStatus, Rate], Field(min_length=1)]
     after_change: list[FlightStatus] = []
 
 
