@@ -16,7 +16,7 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from artifact.arms import load_prompts
-from artifact.arms.structured import Ask, Unusable, ask_json
+from artifact.arms.structured import Answer, Ask, Unusable, ask_json
 from artifact.errors import RequestError
 from artifact.harness.tau2.agreement import Agreement
 from artifact.harness.tau2.question import WriteTool
@@ -24,6 +24,7 @@ from artifact.harness.tau2.rules import InvalidRule, RuleSet, read_rule
 from artifact.harness.tau2.texts import prompts_sha256, render
 from artifact.harness.tau2.vocabulary import words
 from artifact.log.records import Call
+from artifact.runner.loop import together
 
 _MOST_RULES = 12
 
@@ -119,12 +120,15 @@ async def compile_policy(ask: Ask, model: str, policy: str, tools: Mapping[str, 
     rules: list[dict[str, Any]] = []
     rejected: list[str] = []
     calls: list[Call] = []
-    for tool in WriteTool:
+
+    async def asked(tool: WriteTool) -> tuple[_Reader, Answer[Sequence[dict[str, Any]]]]:
         prompt = render("compile", policy=policy, name=str(tool), vocabulary=_vocabulary(),
                         tool=orjson.dumps(tools[tool], option=orjson.OPT_INDENT_2).decode())
         reader = _Reader(tool)
-        answer = await ask_json(ask, load_prompts("paper"), prompt, purpose="compile", schema=rules_schema(),
-                                read=reader.read)
+        return reader, await ask_json(ask, load_prompts("paper"), prompt, purpose="compile", schema=rules_schema(),
+                                      read=reader.read)
+
+    for tool, (reader, answer) in zip(WriteTool, await together(map(asked, WriteTool)), strict=True):
         calls += answer.calls
         rules += reader.usable
         rejected += reader.problems if answer.value is None else []

@@ -34,6 +34,7 @@ from artifact.models.base import Reply
 from artifact.models.outage import OUTAGE_LIMIT_S
 from artifact.runner.budgets import BUDGETS
 from artifact.runner.commit import commit
+from artifact.runner.loop import together
 
 COMPILE_TEMPERATURE = 0.7
 """Of the second compile and the following ones; the first is greedy."""
@@ -93,7 +94,7 @@ class Airline:
         if self._plan.rules != COMPILED:
             return load_rules(Path(self._plan.rules), optional=self._plan.optional)
         assert self._agent is not None
-        compiled = [await self._compiled(self._agent, number, folder) for number in range(self._plan.compiles)]
+        compiled = await together(self._compiled(self._agent, number, folder) for number in range(self._plan.compiles))
         return compiled[0].rule_set()
 
     async def _compiled(self, model: ChatModel, number: int, folder: Path) -> CompiledPolicy:
