@@ -49,6 +49,7 @@ from artifact.harness.tau2.harness import Airline
 from artifact.harness.tau2.measures import judged
 from artifact.harness.tau2.numbers import airline_numbers
 from artifact.harness.tau2.plan import AirlinePlan
+from artifact.harness.tau2.rules_table import rules_table
 from artifact.harness.tau2.table import airline_sentence, airline_table
 from artifact.harness.tools import measures as tools
 from artifact.harness.tools.table import failing_tools_table, tools_numbers, tools_table
@@ -108,6 +109,9 @@ airline = tuple(verdict for verdict in judged(sources) if study in ("", verdict.
 numbers += airline_numbers(airline)
 table = airline_table(airline, reported)
 table.write()
+by_rule = rules_table(airline)
+by_rule.write()
+display(by_rule.frame())
 print(airline_sentence(airline))
 table.frame()
 

@@ -13,6 +13,7 @@ from artifact.harness.reader import harness_sources
 from artifact.harness.tau2.compile_table import compile_table, kept_compiles
 from artifact.harness.tau2.measures import judged
 from artifact.harness.tau2.numbers import airline_numbers
+from artifact.harness.tau2.rules_table import rules_table
 from artifact.harness.tau2.table import airline_table
 from artifact.harness.tools import measures as tools
 from artifact.harness.tools.table import failing_tools_table, tools_numbers, tools_table
@@ -60,6 +61,7 @@ def build_rq4(
     if study is not None and not read:  # a study of the lifecycle testbed, or none at all
         return 0
     airline_table(airline, reported).write(tables)
+    rules_table(airline).write(tables)
     compile_table(tuple(kept_compiles(where, study))).write(tables)
     week_table(weeks, reported).write(tables)
     cue_table(weeks).write(tables)
