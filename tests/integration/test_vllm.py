@@ -15,6 +15,8 @@ from artifact.arms import RUNGS, ArmSpec
 from artifact.errors import InfrastructureError
 from artifact.log import EpisodeLog
 from artifact.log.reader import iter_logs
+from artifact.log.records import Message
+from artifact.models import open_model
 from artifact.models.registry import find_model
 from artifact.models.vllm_environment import prepare, vllm_python
 from artifact.models.vllm_server import RunningServer, VllmSettings, vllm_server
@@ -78,6 +80,20 @@ def test_the_log_says_what_the_server_says_of_itself(logs: dict[str, EpisodeLog]
         assert told["weights_sha256"] == weights.sha256
         assert (told["context"], told["max_num_seqs"], told["seed"], told["dtype"]) == (8192, 4, 0, "bfloat16")
         assert told["prefix_caching"] is True and told["batch_invariant"] is False and told["compiled"] is False
+
+
+def test_a_sampled_reply_with_a_seed_to_a_long_prompt_leaves_the_engine_alive(server: RunningServer) -> None:
+    async def ask() -> list[str]:
+        model = await open_model(f"{server.url}#{server.model}", slots=4)
+        try:
+            prompts = [[Message("user", f"{number} " + "and so on " * 1500)] for number in range(4)]
+            replies = await asyncio.gather(*(model.complete(prompt, max_tokens=8, temperature=0.7, seed=number)
+                                             for number, prompt in enumerate(prompts)))
+            return [reply.text for reply in replies]
+        finally:
+            await model.close()
+
+    assert len(asyncio.run(ask())) == 4 and server.ended() is None
 
 
 def test_the_server_keeps_a_log_file(server: RunningServer, logs: dict[str, EpisodeLog]) -> None:

@@ -30,6 +30,7 @@ DEFAULT_SEQUENCES = 32
 """Conversations at a time, likewise."""
 
 _CPU_BLOCK = 32
+_FEWEST_BATCHED = 2048
 _LARGEST_CPU_CACHE = 4
 """GiB; prefixes that no longer fit are read again."""
 
@@ -87,7 +88,9 @@ def vllm_command(entry: ModelEntry, settings: VllmSettings, python: Path, checkp
     if entry.tool_parser == vllm_tool_parser.NAME:
         command += ["--tool-parser-plugin", str(Path(vllm_tool_parser.__file__))]
     if settings.device == "cpu":
-        command += ["--dtype", "bfloat16", "--block-size", str(_CPU_BLOCK)]
+        # A prompt is read whole: while vLLM 0.32 reads one in pieces on a CPU, a seeded sample of it ends the engine.
+        command += ["--dtype", "bfloat16", "--block-size", str(_CPU_BLOCK), "--no-enable-chunked-prefill",
+                    "--max-num-batched-tokens", str(max(vllm_context(entry, settings), _FEWEST_BATCHED))]
     if not settings.compiled:
         command += ["--enforce-eager"]
     return command
