@@ -83,7 +83,7 @@ fi
 [ -z "$tex" ] || echo "$tex"
 
 
-# --- test: every check and every test; the last line is pytest's ---------------------------------------- 14 min
+# --- test: every check and every test; the last line is pytest's ---------------------------------------- 20 min
 
 if [ "$mode" = test ]; then
     headline "Weights for the tests on a real model"
