@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import ClassVar
 
 import pytest
+from langgraph.errors import GraphRecursionError
 
 from artifact.arms import ArmOptions, ArmSpec, parse_arms
 from artifact.cli.main import main
@@ -16,6 +17,7 @@ from artifact.errors import RequestError
 from artifact.generator import domain_names, generate
 from artifact.harness.batch import run_harness
 from artifact.harness.reader import iter_harness_logs
+from artifact.harness.tools import graph as graph_module
 from artifact.harness.tools import harness as harness_module
 from artifact.harness.tools.failures import Failing
 from artifact.harness.tools.graph import TurnContext, take_turn, turn_graph
@@ -241,6 +243,40 @@ def test_the_graph_has_a_limit_of_its_own_and_keeps_texts_alone_in_its_state():
     where = {"configurable": {"thread_id": "t"}, "recursion_limit": 6}
     asyncio.run(kept.ainvoke({"said": [], "rounds": 0, "next": "agent"}, where, context=context))
     assert len(kept.get_state(where).values["said"]) == 5
+
+
+def test_the_graph_fails_loudly_at_a_node_that_it_does_not_know_and_at_a_loop_without_end(monkeypatch):
+    async def answer(said):
+        return "act"
+
+    async def elsewhere(state, runtime):
+        return {"said": [], "next": "nowhere"}
+
+    async def endless(state, runtime):
+        return {"said": [], "next": "dispatch"}
+
+    for agent, raised in ((elsewhere, KeyError), (endless, GraphRecursionError)):
+        monkeypatch.setattr(graph_module, "_agent", agent)
+        turn_graph.cache_clear()
+        context = TurnContext(answer, lambda reply: True, lambda reply: "done", rounds=2)
+        monkeypatch.setattr(graph_module, "_dispatch", endless)
+        with pytest.raises(raised):
+            asyncio.run(take_turn(context))
+    turn_graph.cache_clear()
+
+
+def test_a_server_on_another_port_is_no_other_run(tmp_path, monkeypatch):
+    run(tmp_path, "perfect", [ArmSpec("raw")], [300], study="moved")
+    path = next(tmp_path.rglob("*.harness.jsonl"))
+    first, *rest = path.read_bytes().splitlines(keepends=True)
+    header = json.loads(first)
+    for role in ("agent", "state"):
+        header["models"][role]["endpoint"] = "http://127.0.0.1:1/v1"
+    path.write_bytes(json.dumps(header).encode() + b"\n")
+    told = ScriptedAgent.identity
+    monkeypatch.setattr(ScriptedAgent, "identity", lambda self: told(self) | {"endpoint": "http://127.0.0.1:2/v1"})
+    (verdict,) = run(tmp_path, "perfect", [ArmSpec("raw")], [300], study="moved")
+    assert verdict.strict
 
 
 @pytest.mark.parametrize(("arms", "options", "says"), [
