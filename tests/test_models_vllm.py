@@ -65,7 +65,7 @@ def test_a_thinking_checkpoint_is_served_with_its_parser_and_in_parallel():
 
 
 def test_tool_calls_are_parsed_where_the_registry_names_a_parser() -> None:
-    assert "--enable-auto-tool-choice --tool-call-parser hermes" in command("qwen2.5-coder-1.5b", device="cpu")
+    assert "--enable-auto-tool-choice --tool-call-parser plain_json" in command("qwen2.5-coder-1.5b", device="cpu")
     assert "--tool-call-parser qwen3_coder" in command("qwen3.6-35b-a3b-fp8")
     assert "--enable-auto-tool-choice" not in command("smollm2-135m", device="cpu")
 

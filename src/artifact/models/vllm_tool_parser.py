@@ -57,7 +57,7 @@ def _call(told: dict[str, Any]) -> WrittenCall | None:
     return WrittenCall(name, arguments) if isinstance(name, str) and name and isinstance(arguments, dict) else None
 
 
-if "vllm" in sys.modules:  # loaded by the server
+if "vllm.tool_parsers.abstract_tool_parser" in sys.modules:  # loaded by the server
     from vllm.entrypoints.generate.base.protocol import ExtractedToolCallInformation, FunctionCall, ToolCall
     from vllm.tool_parsers.abstract_tool_parser import ToolParser, ToolParserManager
 
