@@ -141,7 +141,7 @@ table.frame()
 # %% [markdown]
 # ## The worlds side by side
 #
-# The testbed's smallest project beside the three worlds above: measured values with 95 % intervals (for PM-Bench, the
+# The testbed's smallest project of several steps beside the three worlds above: measured values with 95 % intervals (for PM-Bench, the
 # lowest and the highest run), and what the paper reports of its own models; then what all of it was measured on.
 
 # %%

@@ -33,6 +33,13 @@ def test_each_world_has_its_own_values_and_rungs() -> None:
     assert weeks.reported["enforcement:policy=judgement"] == (0.55, 0.70)
 
 
+def test_projects_of_one_step_do_not_stand_for_the_testbed() -> None:
+    alone, *_ = worlds([RELEASED_LOGS / "one_step"], (), (), (), ())
+    beside, *_ = worlds([LADDER, RELEASED_LOGS / "one_step"], (), (), (), ())
+    assert not alone.measured
+    assert beside.measured["qwen2.5-coder-1.5b"]["enforcement"].rate == 13 / 16
+
+
 def test_the_cell_with_most_completed_episodes_stands_for_an_agent() -> None:
     verdicts = [verdict for verdict in judged([PROOF]) if verdict.cell.model == "scripted:nothing"]
     others = [replace(verdict, study="again", passed=True) for verdict in verdicts[:20]]

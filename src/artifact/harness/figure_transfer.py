@@ -67,8 +67,9 @@ def worlds(
 ) -> tuple[World, ...]:
     """The worlds that the couplings were tried in, the testbed first.
 
-    Of the testbed each agent's smallest project under the amended brief is shown, beside the paper's main cells; of
-    every other world the cell of an agent that has most completed episodes, among tools those that always work.
+    Of the testbed each agent's smallest project of several steps under the amended brief is shown, beside the paper's
+    main cells; of every other world the cell of an agent that has most completed episodes, among tools those that
+    always work.
 
     Parameters
     ----------
@@ -148,7 +149,8 @@ def _marker(agents: Sequence[str], agent: str) -> str:
 def _testbed(scored: ScoredLogs) -> Iterator[tuple[str, dict[str, Point]]]:
     smallest: dict[str, dict[str, Sample]] = {}
     for configuration, arms in size_samples(scored).items():  # sizes ascend
-        if arms and configuration.model not in smallest:
+        # A project of one step has no order to keep: it is a case apart (Appendix J).
+        if arms and configuration.size > 1 and configuration.model not in smallest:
             smallest[configuration.model] = arms
     for agent, arms in smallest.items():
         yield agent, {arm: point(proportion(int(sample.episodes["strict"].sum()), sample.n))
