@@ -141,8 +141,9 @@ table.frame()
 # %% [markdown]
 # ## The worlds side by side
 #
-# The testbed's smallest project of several steps beside the three worlds above: measured values with 95 % intervals (for PM-Bench, the
-# lowest and the highest run), and what the paper reports of its own models; then what all of it was measured on.
+# The testbed's smallest project of several steps beside the three worlds above: measured values with 95 % intervals
+# (for PM-Bench, the lowest and the highest run), and what the paper reports of its own models; then what all of it
+# was measured on.
 
 # %%
 shown = worlds(sources, called, airline, weeks, reported)
